@@ -161,7 +161,10 @@ class Unroller {
     if (node.op->FindAttribute(kField) != nullptr && node.attributes.String(kField).empty()) {
       attributes.Set(kField, from_.value(node.outputs[0]).name);
     }
-    if (node.op->FindAttribute("batch") != nullptr) attributes.Set("batch", from_.type(node.inputs[0]).shape[0]);
+    // A batch that the user's graph states already counts more than the node's own rows.
+    if (node.op->FindAttribute("batch") != nullptr && node.attributes.Int("batch") == 0) {
+      attributes.Set("batch", from_.type(node.inputs[0]).shape[0]);
+    }
     return attributes;
   }
 

@@ -19,10 +19,6 @@ using Ints = IntList;
 constexpr int64_t kClasses = 10;  // what labels are drawn from
 constexpr int64_t kMostElements = 3000;
 
-absl::StatusOr<Graph> GraphOf(const Subject& subject) {
-  return BuildGraph(subject.nodes, subject.loss, subject.metrics, Ops());
-}
-
 int64_t Between(int64_t least, int64_t most, Dice& dice) {
   return least + static_cast<int64_t>(dice.Below(static_cast<size_t>(most - least + 1)));
 }

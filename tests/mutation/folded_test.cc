@@ -6,7 +6,6 @@
 #include <iostream>
 
 #include "graph/make_program.h"
-#include "graph/read/graph_assembler.h"
 #include "ops/host/host_kernels.h"
 #include "ops/registry.h"
 #include "tests/graph/alike/expect_folded.h"
@@ -27,7 +26,7 @@ class Folded : public testing::TestWithParam<int> {
 
   void Expect(const Subject& subject) {
     SCOPED_TRACE(ToText(subject));
-    absl::StatusOr<Graph> graph = BuildGraph(subject.nodes, subject.loss, subject.metrics, Ops());
+    absl::StatusOr<Graph> graph = GraphOf(subject);
     ASSERT_TRUE(graph.ok()) << graph.status();
     const Model model{subject.model, *std::move(graph), subject.optimizer, subject.learning_rate};
     const bool odd = GetParam() % 2 == 1;

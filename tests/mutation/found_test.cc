@@ -5,7 +5,6 @@
 #include <iostream>
 #include <map>
 
-#include "graph/read/graph_assembler.h"
 #include "ops/registry.h"
 #include "partitioner/choose/candidates.h"
 #include "partitioner/search/elimination/cost_tables.h"
@@ -23,7 +22,7 @@ constexpr int kSubjects = 6;  // models as they are drawn, each searched on 2, 3
 std::vector<Subject> FoundFor(int seed, int ranks) {
   Dice dice(static_cast<uint64_t>(seed));
   const Subject drawn = DrawSubject(dice);
-  const absl::StatusOr<Graph> graph = BuildGraph(drawn.nodes, drawn.loss, drawn.metrics, Ops());
+  const absl::StatusOr<Graph> graph = GraphOf(drawn);
   EXPECT_TRUE(graph.ok()) << graph.status();
   const auto layers = FindLayers(*graph, Ops());
   EXPECT_TRUE(layers.ok()) << layers.status();

@@ -1,5 +1,6 @@
 #include "tests/mutation/judge.h"
 
+#include <cmath>
 #include <cstring>
 #include <optional>
 
@@ -45,14 +46,18 @@ SessionOptions Options() {
   return options;
 }
 
-// Numbers in [0, 1), labels in [0, 10).
-HostTensor Batch(const TensorType& type, int step) {
+// Numbers in [0, 1) and labels in [0, 10), or of the input's range.
+HostTensor Batch(const Subject& subject, const std::string& field, const TensorType& type, int step) {
   Dice dice(100 + step);
+  const auto range = subject.ranges.find(field);
+  const auto [low, high] = range != subject.ranges.end() ? range->second
+                           : IsFloating(type.dtype)      ? std::pair(0.0, 1.0)
+                                                         : std::pair(0.0, 10.0);
   HostTensor tensor{type.dtype, type.shape, std::vector<char>(Elements(type.shape) * SizeOf(type.dtype))};
   for (int64_t i = 0; i < Elements(type.shape); ++i) {
     char* const at = tensor.bytes.data() + i * SizeOf(type.dtype);
-    const double number = static_cast<double>(dice.Below(1 << 30)) / (1 << 30);
-    const int32_t label = static_cast<int32_t>(dice.Below(10));
+    const double number = low + (high - low) * static_cast<double>(dice.Below(1 << 30)) / (1 << 30);
+    const int32_t label = static_cast<int32_t>(std::floor(number));
     const float single = static_cast<float>(number);
     if (type.dtype == DType::kF64) std::memcpy(at, &number, sizeof(number));
     if (type.dtype == DType::kF32) std::memcpy(at, &single, sizeof(single));
@@ -80,13 +85,13 @@ struct Alone {
   absl::Status status;
 };
 
-Alone RunAlone(const Program& program) {
+Alone RunAlone(const Subject& subject, const Program& program) {
   Alone alone;
   absl::StatusOr<std::unique_ptr<Session>> session = Session::Start(program, Options());
   alone.status = session.status();
   for (; alone.status.ok() && alone.steps < kSteps; ++alone.steps) {
     for (const auto& [field, type] : FieldsOf(program)) {
-      alone.status.Update((*session)->StageInput(kTrainEntry, field, Batch(type, alone.steps)));
+      alone.status.Update((*session)->StageInput(kTrainEntry, field, Batch(subject, field, type, alone.steps)));
     }
     if (alone.status.ok()) alone.status = (*session)->Train().status();
     if (!alone.status.ok()) break;
@@ -95,8 +100,8 @@ Alone RunAlone(const Program& program) {
 }
 
 // A step failed: it must be the data's fault, and fail alike in both.
-Verdict Stopped(const Program& serial, const Program& plan) {
-  const Alone one = RunAlone(serial), many = RunAlone(plan);
+Verdict Stopped(const Subject& subject, const Program& serial, const Program& plan) {
+  const Alone one = RunAlone(subject, serial), many = RunAlone(subject, plan);
   const std::string both = fmt::format("serial: step {}: {}; plan: step {}: {}", one.steps, one.status.ToString(),
                                        many.steps, many.status.ToString());
   const bool data =
@@ -105,7 +110,7 @@ Verdict Stopped(const Program& serial, const Program& plan) {
   return {data && alike ? Outcome::kStopped : Outcome::kWrong, both};
 }
 
-Verdict Run(const Program& serial, const Program& plan) {
+Verdict Run(const Subject& subject, const Program& serial, const Program& plan) {
   VerifyPlanOptions options;
   options.session = Options();
   options.session.group_updates = plan.graph(kTrainEntry).nodes().size() % 2 == 1;  // either way
@@ -116,11 +121,11 @@ Verdict Run(const Program& serial, const Program& plan) {
   if (!verifier.ok()) return Refusal(verifier.status());
   for (int step = 0; step < kSteps; ++step) {
     for (const auto& [field, type] : FieldsOf(serial)) {
-      const absl::Status staged = (*verifier)->StageInput(field, Batch(type, step));
+      const absl::Status staged = (*verifier)->StageInput(field, Batch(subject, field, type, step));
       if (!staged.ok()) return {Outcome::kWrong, staged.ToString()};
     }
     const absl::StatusOr<StepComparison> comparison = (*verifier)->Step();
-    if (!comparison.ok()) return Stopped(serial, plan);
+    if (!comparison.ok()) return Stopped(subject, serial, plan);
     const TensorDifference* const first = comparison->First();
     if (first != nullptr) return {Outcome::kWrong, fmt::format("step {}: {}", step, ToString(*first))};
   }
@@ -148,7 +153,7 @@ Verdict PlanOnly(const Program& plan) {
 }  // namespace
 
 Verdict Judge(const Subject& subject, bool fuse) {
-  absl::StatusOr<Graph> graph = BuildGraph(subject.nodes, subject.loss, subject.metrics, Ops());
+  absl::StatusOr<Graph> graph = GraphOf(subject);
   if (!graph.ok()) return Refusal(graph.status());
   const double multiply_adds = 3 * MultiplyAdds(*graph);
   Model model{subject.model, *std::move(graph), subject.optimizer, subject.learning_rate};
@@ -162,7 +167,7 @@ Verdict Judge(const Subject& subject, bool fuse) {
   const absl::StatusOr<Program> serial = MakeProgram(model, Strategy{}, Ops(), options);
   if (!serial.ok()) return {Outcome::kWrong, "only the serial program is refused: " + serial.status().ToString()};
   if (multiply_adds > kMostMultiplyAdds || plan->ranks() > kMostRanks) return PlanOnly(*plan);
-  return Run(*serial, *plan);
+  return Run(subject, *serial, *plan);
 }
 
 }  // namespace partita

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "graph/derive/strategy.h"
 #include "graph/read/graph_assembler.h"
 #include "ops/registry.h"
@@ -36,22 +38,26 @@ std::vector<std::string> SplitsOf(const Graph& graph, const Node& node) {
   return splits;
 }
 
-ParameterGroup DrawGroup(const std::string& parameter, Dice& dice) {
+ParameterGroup DrawGroup(const std::string& parameter, const Optimizer& optimizer, Dice& dice) {
+  const std::vector<AttributeDefinition>& known = FindOptimizer(optimizer.name, Ops().optimizers())->attributes;
   ParameterGroup group;
   group.pattern = parameter;
+  const auto set = [&](const std::string& name, double value) {
+    if (std::ranges::find(known, name, &AttributeDefinition::name) != known.end()) group.attributes.Set(name, value);
+  };
   if (dice.OneIn(2)) group.rate = 0.5;
-  if (dice.OneIn(2)) group.attributes.Set("weight_decay", 0.01);
-  if (dice.OneIn(3)) group.attributes.Set("momentum", dice.OneIn(2) ? 0.8 : 0.1);
-  if (dice.OneIn(3)) group.attributes.Set("gradient_scale", dice.OneIn(2) ? 2.0 : 0.5);
+  if (dice.OneIn(2)) set("weight_decay", 0.01);
+  if (dice.OneIn(3)) set("momentum", dice.OneIn(2) ? 0.8 : 0.1);
+  if (dice.OneIn(3)) set("gradient_scale", dice.OneIn(2) ? 2.0 : 0.5);
   if (dice.OneIn(2)) group.clip_norm = dice.OneIn(2) ? 0.02 : 0;
   return group;
 }
 
-absl::StatusOr<Graph> GraphOf(const Subject& subject) {
-  return BuildGraph(subject.nodes, subject.loss, subject.metrics, Ops());
-}
-
 }  // namespace
+
+absl::StatusOr<Graph> GraphOf(const Subject& subject) {
+  return BuildGraph(subject.nodes, subject.loss, subject.metrics, Ops(), subject.further_losses);
+}
 
 OpConfig DrawEntry(const Subject& subject, Dice& dice) {
   const absl::StatusOr<Graph> graph = GraphOf(subject);
@@ -81,8 +87,9 @@ std::string DrawGroups(Subject& subject, Dice& dice) {
   for (const NodeDescription& node : subject.nodes) {
     if (node.op == "parameter") parameters.push_back(node.name);
   }
+  if (parameters.empty()) return said;
   for (size_t groups = dice.Below(3); groups-- > 0;) {
-    const ParameterGroup group = DrawGroup(dice.Pick(parameters), dice);
+    const ParameterGroup group = DrawGroup(dice.Pick(parameters), subject.optimizer, dice);
     said += fmt::format("; group {}: rate {}, clip norm {}", group.pattern, group.rate, group.clip_norm.value_or(-1));
     for (const auto& [name, value] : group.attributes.entries()) said += fmt::format(", {} {}", name, ToString(value));
     subject.optimizer.groups.push_back(group);

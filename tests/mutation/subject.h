@@ -2,13 +2,14 @@
 #ifndef PARTITA_TESTS_MUTATION_SUBJECT_H_
 #define PARTITA_TESTS_MUTATION_SUBJECT_H_
 
+#include <map>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "graph/derive/strategy.h"
 #include "graph/ir/model.h"
-#include "graph/read/node_order.h"
+#include "graph/read/graph_assembler.h"
 
 namespace partita {
 
@@ -17,6 +18,9 @@ struct Subject {
   std::vector<NodeDescription> nodes;
   std::string loss;
   std::vector<std::string> metrics;
+  std::vector<FurtherLossDescription> further_losses;
+  // What an input's numbers are drawn from, [first, second), by its name; others: [0, 1), of labels [0, 10).
+  std::map<std::string, std::pair<double, double>> ranges;
   Optimizer optimizer;
   LearningRate learning_rate;
   Strategy strategy;
@@ -38,6 +42,9 @@ class Dice {
  private:
   std::mt19937_64 generator_;
 };
+
+// The forward graph as it is described.
+absl::StatusOr<Graph> GraphOf(const Subject& subject);
 
 // One of the shipped models in a tiny form, with a valid strategy on 1 to 4 ranks that names some of its nodes.
 Subject DrawSubject(Dice& dice);

@@ -69,6 +69,9 @@ void AddLstmGradients(Cases& cases);
 void AddAttentionGradients(Cases& cases);
 void AddUpdates(Cases& cases);
 
+// Ops that entry points take apart.
+void AddComposites(Cases& cases);
+
 }  // namespace partita
 
 #endif  // PARTITA_TESTS_OPS_CASE_LIST_H_

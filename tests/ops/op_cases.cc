@@ -47,6 +47,16 @@ std::vector<OpCase> KernelCases() {
   return all;
 }
 
+std::vector<OpCase> UserCases() {
+  Cases composites;
+  AddComposites(composites);
+  std::vector<OpCase> all = composites.Take();
+  for (OpCase& op_case : KernelCases()) {
+    if (Ops().Find(op_case.op)->user) all.push_back(std::move(op_case));
+  }
+  return all;
+}
+
 OpCase InF32(OpCase op_case) {
   const std::vector<InputDefinition>& inputs = Ops().Find(op_case.op)->inputs;
   for (size_t i = 0; i < op_case.inputs.size(); ++i) {

@@ -42,6 +42,10 @@ std::vector<OpCase> GradientCases();
 // whose inputs must fit together (max_pool_grad: y is the pooled x), which the gradients' tests reach.
 std::vector<OpCase> KernelCases();
 
+// Every op that a user's graph may have, but for sources: of KernelCases those that users write, and those that entry
+// points take apart. An input that its op updates is a state.
+std::vector<OpCase> UserCases();
+
 // The same case with every f64 input, and a `dtype` attribute of f64, made f32.
 OpCase InF32(OpCase op_case);
 

@@ -36,6 +36,20 @@ loss %l@sum
 )");
 }
 
+// The mean divides by the batch that the graph states, not by the rows of the node.
+TEST(UnrollMicroBatches, AStatedBatchStays) {
+  const Graph graph = Parse(R"(%x = input() f32[4,3]
+%m = mean(%x) axes=[0] batch=12 f32[3]
+%q = mean_squared_error(%x, %x, _) batch=8 f32[]
+metric %q
+)");
+  const absl::StatusOr<Graph> unrolled = UnrollMicroBatches(graph, 2, Ops());
+  ASSERT_TRUE(unrolled.ok()) << unrolled.status();
+  const std::string text = ToText(*unrolled);
+  EXPECT_NE(text.find("%m@micro1 = mean(%x@micro1) axes=[0] batch=12 f32[3]"), std::string::npos) << text;
+  EXPECT_NE(text.find("%q@micro1 = mean_squared_error(%x@micro1, %x@micro1, _) batch=8 f32[]"), std::string::npos);
+}
+
 // Of six samples.
 Graph NormalizedByThrees() {
   return Parse(BatchNormText(

@@ -1,0 +1,37 @@
+// Ops that users write and that an entry point takes apart: they have no kernel and no gradient of their own.
+#include "tests/ops/case_list.h"
+
+namespace partita {
+
+void AddComposites(Cases& cases) {
+  const auto batch_norm = [&cases](const std::string& variant, const Shape& x, int64_t samples) {
+    const Shape channels = {x.back()};
+    cases.Add("batch_norm", variant, {{"statistics_samples", samples}},
+              {Free(x), Free(channels), Free(channels), Fixed(channels), Fixed(channels, 0.5, 2)});
+  };
+  batch_norm("image", {3, 4, 5, 3}, 0);
+  batch_norm("dense", {7, 5}, 0);
+  batch_norm("groups", {6, 3, 3, 2}, 3);
+
+  const CaseInput g = Free({3, 4, 8}), w = Free({2, 8});
+  const std::optional<CaseInput> none;
+  cases.Add("lstm", "plain", {}, {g, w, none, none, none, none});
+  cases.Add("lstm", "carried", {{"carry", true}}, {g, w, none, none, none, none});
+  cases.Add("lstm", "lengths", {{"reverse", true}}, {g, w, none, Free({3, 2}), Free({3, 2}), Integers({3}, 5)});
+  cases.Add("lstm", "projected", {{"forget_bias", 1.0}},
+            {Free({4, 3, 8}), Free({3, 8}), Free({2, 3}), none, none, none});
+
+  const CaseInput query = Free({3, 2, 4}), keys = Free({3, 5, 4}), values = Free({3, 5, 3});
+  cases.Add("attention", "plain", {}, {query, keys, values, Free({4}), Free({1}), Free({4}), none});
+  cases.Add("attention", "lengths", {}, {query, keys, values, Free({4}), Free({1}), Free({4}), Integers({3}, 6)});
+
+  for (const bool rows : {true, false}) {
+    cases.Add("sampled_softmax_cross_entropy", rows ? "rows" : "dense",
+              {{"samples", int64_t{4}}, {"row_gradients", rows}},
+              {Free({5, 3}), Free({9, 3}), Free({9}), Integers({5}, 9), none});
+  }
+  cases.Add("sampled_softmax_cross_entropy", "places", {{"samples", int64_t{3}}, {"reduction", "sum"}},
+            {Free({3, 2, 4}), Free({9, 4}), Free({9}), Integers({3, 2}, 9), Fixed({3, 2}, 0, 1)});
+}
+
+}  // namespace partita
