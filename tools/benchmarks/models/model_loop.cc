@@ -25,6 +25,8 @@ class ModelLoop {
  public:
   static absl::StatusOr<ModelLoop> Create(const ModelCase& measured, const std::optional<Machine>& machine) {
     ASSIGN_OR_RETURN(Model model, MakeMeasuredModel(measured.sizes));
+    // Random samples teach nothing: at its own rate VGG-16 ends with an infinite loss.
+    model.learning_rate = {.base = 0, .steps = 1};
     ASSIGN_OR_RETURN(const Strategy strategy, StrategyOf(measured, model.graph));
     ModelLoop loop;
     const int ranks = strategy.mesh.size();
