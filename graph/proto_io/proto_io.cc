@@ -2,6 +2,7 @@
 
 #include "graph/proto_io/proto_io_attributes.h"
 #include "graph/proto_io/proto_io_optimizer.h"
+#include "graph/read/graph_assembler.h"
 #include "graph/read/model_entries.h"
 #include "graph/read/verify_model.h"
 #include "graph/value/node_name.h"
@@ -29,8 +30,13 @@ LearningRate ReadLearningRate(const LearningRateProto& proto) {
           proto.decay_start(), proto.decay_times()};
 }
 
-// What must be there, so that a file that is cut short between two fields is refused.
-absl::Status CheckComplete(const GraphProto& proto) {
+// What must be there, so that a file that is cut short between two fields is refused. An unknown op comes first: its
+// line may be all that is wrong.
+absl::Status CheckComplete(const GraphProto& proto, const OpRegistry& registry) {
+  for (const NodeProto& node : proto.nodes()) {
+    const absl::Status known = FindUserOp(registry, node.op()).status();
+    if (!known.ok()) return WithContext(fmt::format("node {}", Quoted(node.name())), known);
+  }
   if (!proto.name().empty()) RETURN_IF_ERROR(WithContext("field name", CheckNodeName(proto.name())));
   if (proto.loss_size() != 1) {
     return InvalidArgument("the graph names {} losses; exactly one is needed{}", proto.loss_size(),
@@ -80,7 +86,7 @@ void WriteEntry(const ModelEntry& entry, EntryPointProto& proto) {
 }
 
 absl::StatusOr<Model> ReadModel(const GraphProto& proto, const OpRegistry& registry) {
-  RETURN_IF_ERROR(CheckComplete(proto));
+  RETURN_IF_ERROR(CheckComplete(proto, registry));
   Model model;
   model.name = proto.name();
   model.learning_rate = ReadLearningRate(proto.learning_rate());

@@ -1,5 +1,8 @@
 #include "graph/read/graph_assembler.h"
 
+#include <algorithm>
+
+#include "absl/strings/ascii.h"
 #include "graph/ir/node_view.h"
 #include "graph/read/verify_model.h"
 #include "graph/value/limits.h"
@@ -30,11 +33,51 @@ absl::StatusOr<ValueId> FindValue(const Graph& graph, const std::string& name) {
   return InvalidArgument("no node is called {}{}", Quoted(name), Suggestion(name, ValueNames(graph)));
 }
 
-absl::StatusOr<const OpDefinition*> FindOp(const OpRegistry& registry, const std::string& name) {
-  const OpDefinition* op = registry.Find(name);
-  if (op != nullptr && op->user) return op;
-  return InvalidArgument("op {} {}{}", Quoted(name), op == nullptr ? "is unknown" : "is not for users' graphs",
-                         Suggestion(name, UserOps(registry)));
+// What other systems call an op, where no edit distance leads to our name.
+struct ForeignName {
+  const char* name;
+  const char* ours;
+};
+constexpr ForeignName kForeignNames[] = {
+    {"linear", "matmul, then bias"},
+    {"dense", "matmul, then bias"},
+    {"fully_connected", "matmul, then bias"},
+    {"gemm", "matmul, then bias"},
+    {"addmm", "matmul, then bias"},
+    {"mm", "matmul"},
+    {"flatten", "reshape"},
+    {"view", "reshape"},
+    {"cat", "concat"},
+    {"concatenate", "concat"},
+    {"permute", "transpose"},
+    {"avg_pool", "average_pool"},
+    {"avg_pool2d", "average_pool"},
+    {"adaptive_avg_pool2d", "global_average_pool"},
+    {"gap", "global_average_pool"},
+    {"swish", "silu"},
+    {"multiply", "mul"},
+    {"subtract", "sub"},
+    {"divide", "div"},
+    {"reduce_sum", "sum"},
+    {"reduce_mean", "mean"},
+    {"broadcast", "expand"},
+    {"broadcast_to", "expand"},
+    {"mse", "mean_squared_error"},
+    {"mse_loss", "mean_squared_error"},
+    {"nll_loss", "log_softmax and softmax_cross_entropy, which takes logits"},
+    {"cross_entropy", "softmax_cross_entropy"},
+    {"cross_entropy_loss", "softmax_cross_entropy"},
+    {"gather", "embedding"},
+    {"lookup", "embedding"},
+    {"batchnorm", "batch_norm"},
+    {"layernorm", "layer_norm"},
+};
+
+std::string OpSuggestion(const std::string& name, const OpRegistry& registry) {
+  const std::string lower = absl::AsciiStrToLower(name);
+  const auto foreign = std::ranges::find(kForeignNames, lower, &ForeignName::name);
+  if (foreign != std::end(kForeignNames)) return fmt::format("; here it is {}", foreign->ours);
+  return Suggestion(name, UserOps(registry));
 }
 
 // Trailing optional inputs may simply be left out.
@@ -44,9 +87,16 @@ void PadInputs(const OpDefinition& op, std::vector<ValueId>& inputs) {
 
 }  // namespace
 
+absl::StatusOr<const OpDefinition*> FindUserOp(const OpRegistry& registry, const std::string& name) {
+  const OpDefinition* op = registry.Find(name);
+  if (op != nullptr && op->user) return op;
+  return InvalidArgument("op {} {}{}", Quoted(name), op == nullptr ? "is unknown" : "is not for users' graphs",
+                         OpSuggestion(name, registry));
+}
+
 absl::StatusOr<Node> GraphAssembler::Resolve(const NodeDescription& described) const {
   Node node;
-  ASSIGN_OR_RETURN(node.op, FindOp(registry_, described.op));
+  ASSIGN_OR_RETURN(node.op, FindUserOp(registry_, described.op));
   ASSIGN_OR_RETURN(node.attributes, CompleteAttributes(*node.op, described.attributes));
   for (const std::string& name : described.inputs) {
     if (name.empty()) {

@@ -12,6 +12,9 @@
 
 namespace partita {
 
+// The op of that name that users' graphs may have. kInvalidArgument names what was meant, or all ops there are.
+absl::StatusOr<const OpDefinition*> FindUserOp(const OpRegistry& registry, const std::string& name);
+
 // FurtherLoss, as a user wrote it.
 struct FurtherLossDescription {
   std::string value;  // the name of a node

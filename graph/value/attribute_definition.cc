@@ -26,10 +26,11 @@ absl::StatusOr<Attributes> CompleteAttributes(const char* kind, const std::strin
     if (definition == definitions.end()) {
       std::vector<std::string> names;
       for (const AttributeDefinition& known : definitions) names.push_back(known.name);
+      if (names.empty()) return InvalidArgument("{} '{}' has no attribute '{}'; it takes none", kind, owner, name);
       const std::optional<std::string> nearest = NearestName(name, names);
       return InvalidArgument(
           "{} '{}' has no attribute '{}'; {}", kind, owner, name,
-          nearest ? fmt::format("did you mean '{}'?", *nearest) : fmt::format("it has [{}]", fmt::join(names, ", ")));
+          nearest ? fmt::format("did you mean '{}'?", *nearest) : fmt::format("it has {}", fmt::join(names, ", ")));
     }
     const Attribute& type = definition->type_and_default;
     if (value.index() == type.index()) continue;

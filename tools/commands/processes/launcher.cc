@@ -26,6 +26,7 @@ struct Source {
 };
 
 constexpr char kKubernetes[] = "Kubernetes";
+constexpr char kRankVariables[] = "the environment (RANK, WORLD_SIZE)";
 
 constexpr Source kSources[] = {
     {"torchrun", "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_RANK"},
@@ -34,7 +35,7 @@ constexpr Source kSources[] = {
     {"srun", "SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID", "SLURM_STEP_ID"},
     // One process on each node; without LOCAL_RANK, RANK and WORLD_SIZE count pods.
     {kKubernetes, "PET_NODE_RANK", "PET_NNODES", "", ""},
-    {kKubernetes, "RANK", "WORLD_SIZE", "", ""},
+    {kRankVariables, "RANK", "WORLD_SIZE", "", ""},
 };
 
 constexpr int kMostRanks = 4096;
@@ -134,7 +135,7 @@ absl::StatusOr<std::optional<JobPlace>> FindPlace(const Environment& environment
   const bool own = environment(kLauncherVariable).has_value();
   for (const Source& source : kSources) {
     // `trainer launch` may itself have been started by one of the others; so may torchrun, once on each node.
-    if (place && (own || source.launcher == kKubernetes)) continue;
+    if (place && (own || source.launcher == kKubernetes || source.launcher == kRankVariables)) continue;
     ASSIGN_OR_RETURN(const std::optional<JobPlace> found, Read(source, environment));
     if (!found) continue;
     if (!place) {

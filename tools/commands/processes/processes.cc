@@ -110,8 +110,11 @@ absl::StatusOr<std::shared_ptr<Job>> JoinJob(const Flags& flags, const Strategy&
   ASSIGN_OR_RETURN(const std::optional<JobPlace> place, FindPlace(SystemEnvironment));
   if (!place || place->ranks == 1) return nullptr;  // one process: its ranks are threads
   if (place->ranks != program.ranks()) {
-    return FlagError("{} has started {} processes, but the strategy has {} ranks ({}); one process for each is needed",
-                     place->launcher, place->ranks, program.ranks(), program.meshes[0].ToString());
+    return FlagError(
+        "the job has {} processes by {}, but the strategy has {} ranks ({}); expected one process for each rank: split "
+        "the graph for {} ranks, e.g. by --dp={}, or start {}",
+        place->ranks, place->launcher, program.ranks(), program.meshes[0].ToString(), place->ranks, place->ranks,
+        program.ranks() == 1 ? "1 process" : fmt::format("{} processes", program.ranks()));
   }
   RETURN_IF_ERROR(CheckTls(flags, *place));
   if (place->token.empty() && place->rank == 0) {

@@ -16,7 +16,7 @@ class RefusalTest(TrainerCase):
     def test_launch(self):
         self.assertIn("behind `--`", self.call("launch", "--nproc=2", code=2).stderr)
         wrong = self.call("launch", "--nproc=2", "--", "train", "--mock-data", "--dp=3", MLP, code=2)
-        self.assertIn("has started 2 processes, but the strategy has 3 ranks", wrong.stderr)
+        self.assertIn("the job has 2 processes by trainer launch, but the strategy has 3 ranks", wrong.stderr)
 
     def test_launchers_that_do_not_agree(self):
         both = {"RANK": "0", "WORLD_SIZE": "2", "LOCAL_RANK": "0", "PMI_RANK": "1", "PMI_SIZE": "2"}
@@ -29,7 +29,7 @@ class RefusalTest(TrainerCase):
         for variable, says in [("TRAINER_SEED", "do not agree on flag --seed: rank 0 has '', rank 1 has '7'"),
                                ("TRAINER_LEARNING_RATE", "do not agree on flag --learning-rate")]:
             with job.Job(command, 2, without_launchers(), lambda rank: {variable: "7"} if rank == 1 else {}) as ranks:
-                ranks.wait([0, 1], time.monotonic() + 60)
+                ranks.wait([0, 1], time.monotonic() + job.PATIENCE)
                 for rank in range(2):
                     self.assertEqual(ranks.processes[rank].returncode, 3, ranks.said(rank))
                     self.assertIn(says, ranks.said(rank))
@@ -39,11 +39,13 @@ class RefusalTest(TrainerCase):
         for rank, says in (0, "rank 0 has it, rank 1 has not"), (1, "rank 1 has it, rank 0 has not"):
             variables = [{"TRAINER_TLS": "true"} if own == rank else {} for own in range(2)]
             with job.Job(command, 2, without_launchers(), lambda own: variables[own]) as ranks:
-                ranks.wait([0, 1], time.monotonic() + 60)
+                ranks.wait([0, 1], time.monotonic() + job.PATIENCE)
                 for each in range(2):
                     self.assertEqual(ranks.processes[each].returncode, 3, ranks.said(each))
                     self.assertIn("ranks do not agree on TLS: " + says, ranks.said(each))
-        place = {"RANK": "0", "WORLD_SIZE": "2", "LOCAL_RANK": "0", "MASTER_PORT": str(job.free_port())}
+        reserved = job.reserve_port()
+        self.addCleanup(reserved.close)
+        place = {"RANK": "0", "WORLD_SIZE": "2", "LOCAL_RANK": "0", "MASTER_PORT": job.port_of(reserved)}
         alone = self.execute(*command, "--tls", code=2, environment={**without_launchers(), **place})
         self.assertIn("flag --tls: keys are made of a secret that all ranks share: set PARTITA_JOB_TOKEN", alone.stderr)
 
@@ -55,7 +57,7 @@ class RefusalTest(TrainerCase):
         for command in ("train", "evaluate"):
             with job.Job([TRAINER, command, "--mock-data", "--batch=8", "--dp=2", "--load=m.safetensors", MLP], 2,
                          without_launchers(), host=lambda rank: ["env", "--chdir=" + self.path(str(rank))]) as ranks:
-                ranks.wait([0, 1], time.monotonic() + 60)
+                ranks.wait([0, 1], time.monotonic() + job.PATIENCE)
                 for rank in range(2):
                     self.assertEqual(ranks.processes[rank].returncode, 3, ranks.said(rank))
                     self.assertRegex(ranks.said(rank), r'ranks do not agree on what "m.safetensors" holds: '
@@ -70,21 +72,23 @@ class RefusalTest(TrainerCase):
                 file.write(text.replace("launch_seconds: 1e-6", f"launch_seconds: {rank + 1}e-6"))
         with job.Job([TRAINER, "train", "--mock-data", "--batch=8", "--dp=2", "--cluster=c.pbtxt", MLP], 2,
                      without_launchers(), host=lambda rank: ["env", "--chdir=" + self.path(str(rank))]) as ranks:
-            ranks.wait([0, 1], time.monotonic() + 60)
+            ranks.wait([0, 1], time.monotonic() + job.PATIENCE)
             for rank in range(2):
                 self.assertEqual(ranks.processes[rank].returncode, 3, ranks.said(rank))
                 self.assertIn("do not agree on the speeds that choices are made by", ranks.said(rank))
 
     def test_a_rank_that_never_comes(self):
         command = [TRAINER, "train", "--mock-data", "--batch=9", "--steps=3", "--dp=3", "--join-timeout=1", MLP]
-        place = {"RANK": "0", "WORLD_SIZE": "3", "LOCAL_RANK": "0", "MASTER_PORT": str(job.free_port())}
+        reserved = job.reserve_port()
+        self.addCleanup(reserved.close)
+        place = {"RANK": "0", "WORLD_SIZE": "3", "LOCAL_RANK": "0", "MASTER_PORT": job.port_of(reserved)}
         alone = self.execute(*command, code=138, environment={**without_launchers(), **place})
         self.assertIn("ranks 1, 2 did not come within 1.0 s", alone.stderr)
 
     def test_strangers_do_no_harm(self):
         command = [TRAINER, "train", "--mock-data", "--batch=8", "--epochs=100000", "--dp=2", MLP]
         with job.Job(command, 2, without_launchers()) as ranks:
-            deadline = time.monotonic() + 60
+            deadline = time.monotonic() + job.PATIENCE
             while "epoch 1" not in ranks.said(0):
                 self.assertLess(time.monotonic(), deadline, ranks.said(0))
                 time.sleep(0.05)
@@ -96,7 +100,7 @@ class RefusalTest(TrainerCase):
                 self.assertIn(says, second.stderr)
             self.assertEqual([process.poll() for process in ranks.processes], [None, None])
             ranks.signal(1, signal.SIGTERM)  # one is told, both stop after the same step
-            ranks.wait([0, 1], time.monotonic() + 60)
+            ranks.wait([0, 1], time.monotonic() + job.PATIENCE)
             for rank in range(2):
                 self.assertEqual(ranks.processes[rank].returncode, 143, ranks.said(rank))
 
