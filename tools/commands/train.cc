@@ -191,6 +191,25 @@ void SayBeginning(const Prepared& prepared, bool text, std::ostream& out) {
   for (const std::string& change : prepared.changes) spdlog::warn("{}", change);
 }
 
+// Where the parameters are now, and how to use them.
+void SayWhatWasSaved(const CommandContext& context, std::ostream& out) {
+  const Flags& flags = context.flags;
+  if (flags.IsSet("save")) {
+    const std::string& file = flags.Text("save");
+    out << fmt::format("saved           {}: train, evaluate and predict read it by --load={}\n", file, file);
+  }
+  if (flags.IsSet("save-best"))
+    out << fmt::format("saved           {}: the best of all epochs\n", flags.Text("save-best"));
+  if (flags.IsSet("checkpoint")) {
+    const std::string& folder = flags.Text("checkpoint");
+    out << fmt::format("checkpoints     {}: train --checkpoint={} --resume=auto resumes from the newest\n", folder,
+                       folder);
+  }
+  if (!flags.IsSet("save") && !flags.IsSet("save-best") && !flags.IsSet("checkpoint")) {
+    out << "saved           nothing: --save=FILE keeps the parameters, --checkpoint=FOLDER the whole run\n";
+  }
+}
+
 absl::StatusOr<int> RunTrain(const CommandContext& context) {
   ASSIGN_OR_RETURN(Prepared prepared, Prepare(context.flags));
   const StopSignals signals;
@@ -277,6 +296,7 @@ absl::StatusOr<int> RunTrain(const CommandContext& context) {
   if (speaks) RETURN_IF_ERROR(KeepHistory(report, context.flags));
   if (text && prepared.data.test == nullptr) out << "there is no test set: nothing was evaluated\n";
   PrintReport(report, context.flags, out);
+  if (text) SayWhatWasSaved(context, out);
   if (speaks && prepared.target) RETURN_IF_ERROR(prepared.target->SaveCurve());
   return result.stopped_by != 0 ? ExitCodeOfSignal(result.stopped_by) : kExitFinished;
 }

@@ -155,6 +155,29 @@ void SetFlags(const Flags& flags, ReportProto& report) {
   }
 }
 
+// A list of ranks or groups is shown whole up to this length. Of a longer one only the entries with the least and the
+// most of `measure` are shown; the JSON report has all of them.
+constexpr int kShownWhole = 8;
+
+template <typename Entries, typename Measure, typename Print>
+void PrintOrExtremes(const Entries& entries, const char* kind, const Measure& measure, const Print& print,
+                     std::ostream& out) {
+  if (entries.size() <= kShownWhole) {
+    for (const auto& entry : entries) print(entry, out);
+    return;
+  }
+  const auto [least, most] = std::minmax_element(entries.begin(), entries.end(),
+                                                 [&](const auto& a, const auto& b) { return measure(a) < measure(b); });
+  out << fmt::format("  of {} {} the least and the most:\n", entries.size(), kind);
+  print(*least, out);
+  print(*most, out);
+}
+
+void PrintMemory(const ReportMemoryProto& memory, std::ostream& out) {
+  out << fmt::format("  rank {:<9} planned {:>10} bytes ({}), used {:>10} bytes\n", memory.rank(),
+                     memory.planned_bytes(), FormatBytes(memory.planned_bytes()), memory.used_bytes());
+}
+
 void PrintText(const ReportProto& report, std::ostream& out) {
   out << fmt::format("outcome         {}\n", report.outcome());
   if (report.has_test_loss()) out << fmt::format("test loss       {:.4f}\n", report.test_loss());
@@ -173,15 +196,18 @@ void PrintText(const ReportProto& report, std::ostream& out) {
   if (report.left_out_files() > 0)
     out << fmt::format("left out        {} of the data's files\n", report.left_out_files());
   if (report.groups_size() > 0) out << "bytes a step, by group\n";
-  for (const ReportGroupProto& group : report.groups()) PrintGroup(group, out);
+  PrintOrExtremes(
+      report.groups(), "groups", [](const ReportGroupProto& group) { return group.counted_wire_bytes(); }, PrintGroup,
+      out);
   if (report.communication_size() > 0) out << "communication of a step: mean, and median share hidden behind kernels\n";
-  for (const ReportCommunicationProto& rank : report.communication()) PrintCommunication(rank, out);
+  PrintOrExtremes(
+      report.communication(), "ranks", [](const ReportCommunicationProto& rank) { return rank.exposed_seconds(); },
+      PrintCommunication, out);
   PrintPredictions(report, out);
   out << "memory\n";
-  for (const ReportMemoryProto& memory : report.memory()) {
-    out << fmt::format("  rank {:<9} planned {:>10} bytes ({}), used {:>10} bytes\n", memory.rank(),
-                       memory.planned_bytes(), FormatBytes(memory.planned_bytes()), memory.used_bytes());
-  }
+  PrintOrExtremes(
+      report.memory(), "ranks", [](const ReportMemoryProto& memory) { return memory.planned_bytes(); }, PrintMemory,
+      out);
 }
 
 }  // namespace
