@@ -113,20 +113,26 @@ absl::StatusOr<Endpoint> EndpointOf(const std::string& text) {
   return Endpoint{text.substr(space + 1), *port};
 }
 
-absl::StatusOr<Socket> ListenAt(Endpoint& endpoint) {
+absl::StatusOr<Socket> ReservePort(Endpoint& endpoint) {
   ASSIGN_OR_RETURN(const Addresses addresses, Resolve(endpoint));
-  Socket listener = NewSocket(*addresses);
-  if (!listener.valid()) return SystemError("socket");
-  const int on = 1;  // connections of a job that has ended need not be over
-  setsockopt(listener.descriptor(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-  if (bind(listener.descriptor(), addresses->ai_addr, addresses->ai_addrlen) != 0) return SystemError("bind");
-  if (listen(listener.descriptor(), kBacklog) != 0) return SystemError("listen");
+  Socket socket = NewSocket(*addresses);
+  if (!socket.valid()) return SystemError("socket");
+  // The port may still have connections of a job that has ended, and be reserved by a socket that does not listen.
+  const int on = 1;
+  setsockopt(socket.descriptor(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+  if (bind(socket.descriptor(), addresses->ai_addr, addresses->ai_addrlen) != 0) return SystemError("bind");
   sockaddr_storage bound{};
   socklen_t size = sizeof(bound);
-  if (getsockname(listener.descriptor(), reinterpret_cast<sockaddr*>(&bound), &size) != 0) {
+  if (getsockname(socket.descriptor(), reinterpret_cast<sockaddr*>(&bound), &size) != 0) {
     return SystemError("getsockname");
   }
   endpoint.port = PortOf(bound);
+  return socket;
+}
+
+absl::StatusOr<Socket> ListenAt(Endpoint& endpoint) {
+  ASSIGN_OR_RETURN(Socket listener, ReservePort(endpoint));
+  if (listen(listener.descriptor(), kBacklog) != 0) return SystemError("listen");
   return listener;
 }
 

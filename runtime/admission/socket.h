@@ -52,8 +52,13 @@ struct Endpoint {
 std::string ToText(const Endpoint& endpoint);
 absl::StatusOr<Endpoint> EndpointOf(const std::string& text);
 
-// On any free port if it is 0; the port is set. Neither it nor what comes out of it blocks.
+// Listens on endpoint.port, or on a free port if that is 0; sets endpoint.port. Neither the listener nor what
+// AcceptFrom returns blocks.
 absl::StatusOr<Socket> ListenAt(Endpoint& endpoint);
+
+// Reserves a free port for a process that is yet to listen there: while the socket is open the kernel gives the port to
+// nobody who asks for any free one, and ListenAt(endpoint) succeeds in every process. Sets endpoint.port.
+absl::StatusOr<Socket> ReservePort(Endpoint& endpoint);
 
 // Does not block either. kUnavailable: nobody listens there, or the time is over.
 absl::StatusOr<Socket> ConnectTo(const Endpoint& endpoint, Socket::Time deadline);

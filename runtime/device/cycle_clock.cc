@@ -1,19 +1,39 @@
 #include "runtime/device/cycle_clock.h"
 
 #include <chrono>
+#include <limits>
 #include <thread>
 
 namespace partita {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
+struct Reading {
+  Clock::time_point time;
+  uint64_t cycles;
+};
+
+// A thread may lose its core between the two clocks: of some readings the one with the fewest cycles around it counts.
+Reading ReadBoth() {
+  Reading best{};
+  uint64_t fewest = std::numeric_limits<uint64_t>::max();
+  for (int attempt = 0; attempt < 10; ++attempt) {
+    const uint64_t before = ReadCycles();
+    const Clock::time_point time = Clock::now();
+    const uint64_t around = ReadCycles() - before;
+    if (around >= fewest) continue;
+    fewest = around;
+    best = {time, before + around / 2};
+  }
+  return best;
+}
+
 double Calibrate() {
-  using Clock = std::chrono::steady_clock;
-  const Clock::time_point begin_time = Clock::now();
-  const uint64_t begin_cycles = ReadCycles();
+  const Reading begin = ReadBoth();
   std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  const Clock::time_point end_time = Clock::now();
-  const uint64_t end_cycles = ReadCycles();
-  return std::chrono::duration<double>(end_time - begin_time).count() / static_cast<double>(end_cycles - begin_cycles);
+  const Reading end = ReadBoth();
+  return std::chrono::duration<double>(end.time - begin.time).count() / static_cast<double>(end.cycles - begin.cycles);
 }
 
 }  // namespace

@@ -8,11 +8,11 @@
 
 #include "ops/graph_builder.h"
 #include "ops/registry.h"
+#include "runtime/admission/socket.h"
 #include "runtime/api/job/process_job.h"
 #include "runtime/base/status.h"
 #include "tests/equivalence/side_by_side.h"
 #include "tests/equivalence/small_batch.h"
-#include "tests/runtime/api/job/free_port.h"
 
 namespace partita {
 namespace {
@@ -173,12 +173,13 @@ TEST(PipelineMemory, OneForwardOneBackwardKeepsLess) {
 
 // Every stage a job's process, played by a thread.
 std::vector<absl::StatusOr<std::vector<double>>> LossesOfProcesses(const Model& model, const Pipe& pipe) {
-  const int port = FreePort();
+  Endpoint rendezvous{"127.0.0.1"};
+  const Socket reserved = *ReservePort(rendezvous);
   const auto run = [&](int rank) -> absl::StatusOr<std::vector<double>> {
     ProcessJobOptions place;
     place.rank = rank;
     place.ranks = pipe.stages;
-    place.port = port;
+    place.port = rendezvous.port;
     place.token = "stages";
     SessionOptions options = OptionsOf(rank + 1);
     ASSIGN_OR_RETURN(options.job, ProcessJob::Start(place));

@@ -1,10 +1,7 @@
 // `trainer launch`: the ranks of a job as processes of this machine.
-#include <arpa/inet.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include <filesystem>
 
+#include "runtime/admission/socket.h"
 #include "runtime/admission/token.h"
 #include "runtime/base/status.h"
 #include "tools/commands/commands.h"
@@ -33,20 +30,6 @@ struct LaunchedJob {
   int64_t start = 0;    // the how manyth
 };
 
-// A port that nobody has now.
-absl::StatusOr<int> FreePort() {
-  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof(address);
-  auto* const any = reinterpret_cast<sockaddr*>(&address);
-  const bool bound = fd >= 0 && bind(fd, any, size) == 0 && getsockname(fd, any, &size) == 0;
-  if (fd >= 0) close(fd);
-  if (!bound) return Unavailable("there is no free port on {}", kLoopback);
-  return ntohs(address.sin_port);
-}
-
 absl::Status MakeLogFolder(const std::string& folder) {
   if (folder.empty()) return absl::OkStatus();
   std::error_code error;
@@ -74,8 +57,11 @@ bool BeginsFromNothing(const Flags& command) { return command.Has("checkpoint") 
 absl::StatusOr<JobEnd> RunJob(const CommandContext& context, const LaunchedJob& job, std::ostream& error) {
   const std::string& logs = context.flags.Text("log-dir");
   int64_t port = context.flags.Int("port");
+  Socket reserved;  // rank 0 listens there while this is open
   if (port == 0) {
-    ASSIGN_OR_RETURN(port, FreePort());
+    Endpoint endpoint{kLoopback};
+    ASSIGN_OR_RETURN(reserved, ReservePort(endpoint));
+    port = endpoint.port;
   }
   std::vector<std::string> arguments = {"/proc/self/exe"};
   arguments.insert(arguments.end(), job.line.begin(), job.line.end());

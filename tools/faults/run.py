@@ -32,11 +32,11 @@ TRAINING = 1.0
 SHUTDOWN = 0.01
 
 
-def command_of(trainer, graph, ranks):
-    """But for the epochs."""
+def command_of(trainer, graph, ranks, join_timeout=JOIN_TIMEOUT, timeout=STOP_TIMEOUT):
+    """A run without its --epochs; both timeouts in seconds."""
     return [
         trainer, "train", "--mock-data", "--batch=16", f"--dp={ranks}", "--threads=1", "--log=warning",
-        f"--join-timeout={JOIN_TIMEOUT}", f"--timeout={STOP_TIMEOUT}", graph
+        f"--join-timeout={join_timeout}", f"--timeout={timeout}", graph
     ]
 
 
@@ -52,9 +52,10 @@ def draw_aims(draw, count, ranks, trained):
     ]
 
 
-def run(command, ranks, kind, count, seed):
-    """The outcome of each fault."""
-    number, promise = PROMISES[kind]
+def run(command, ranks, kind, count, seed, promise=None):
+    """The outcome of each fault, judged by PROMISES[kind] unless another promise is passed."""
+    number, promised = PROMISES[kind]
+    promise = promise or promised
     aims = draw_aims(random.Random(f"{seed} {kind}"), count, ranks, job.first_epoch(command, ranks))
     return [job.fault(command, ranks, aim, number, promise) for aim in aims]
 

@@ -11,7 +11,7 @@
 
 namespace partita {
 
-inline Socket::Time Soon() { return std::chrono::steady_clock::now() + std::chrono::seconds(20); }
+inline Socket::Time Soon() { return std::chrono::steady_clock::now() + std::chrono::seconds(60); }
 
 class Stranger {
  public:

@@ -33,7 +33,7 @@ using Between = std::function<void(Socket& connects, Socket& listens)>;
 Sessions Agree(const std::string& key, const std::string& other_key,
                int64_t records_of_a_key = TlsSession::kRecordsOfAKey, const Between& between = nullptr) {
   const Socket::Time deadline =
-      between == nullptr ? Soon() : std::chrono::steady_clock::now() + std::chrono::milliseconds(300);
+      between == nullptr ? Soon() : std::chrono::steady_clock::now() + std::chrono::seconds(1);
   Sessions made;
   auto [connecting, near] = Connected();
   auto [far, listening] = between == nullptr ? std::pair(Socket(), std::move(near)) : Connected();

@@ -37,7 +37,8 @@ TEST(Log, GoesToStandardErrorFromItsLevelOn) {
   EXPECT_EQ(Captured("off").first, "");
 }
 
-// The same of a terminal.
+// What a warning writes to a terminal. A read returns what the kernel has passed on so far: the text is whole once the
+// terminal's side is closed and reading fails.
 std::string SaidToTerminal() {
   int keyboard = -1, terminal = -1;
   EXPECT_EQ(openpty(&keyboard, &terminal, nullptr, nullptr, nullptr), 0);
@@ -46,10 +47,12 @@ std::string SaidToTerminal() {
   EXPECT_TRUE(SetUpLog("info").ok());
   spdlog::warn("the warning");
   dup2(before, STDERR_FILENO);
-  char text[4096];
-  const ssize_t count = read(keyboard, text, sizeof(text));
-  for (const int file : {before, keyboard, terminal}) close(file);
-  return std::string(text, count < 0 ? 0 : static_cast<size_t>(count));
+  for (const int file : {before, terminal}) close(file);
+  std::string said;
+  char text[256];
+  for (ssize_t count; (count = read(keyboard, text, sizeof(text))) > 0;) said.append(text, count);
+  close(keyboard);
+  return said;
 }
 
 TEST(Log, HasColourOnATerminalUnlessItIsUnwanted) {

@@ -9,6 +9,7 @@ import time
 import unittest
 
 from tests.tools.commands.trainer_case import LENET, MLP, TRAINER, TrainerCase, example, without_launchers
+from tools.faults.job import PATIENCE
 
 RUN = ["--mock-data", "--batch=8", "--threads=1", "--epochs=3", "--flip"]  # of 50 steps
 STEPS = 120
@@ -85,7 +86,7 @@ class CheckpointTest(TrainerCase):
 
     def until_it_is_alone(self, *arguments):
         """Ranks whose launcher was killed need a moment to notice."""
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + PATIENCE
         while True:
             done = subprocess.run([TRAINER, *arguments], capture_output=True, text=True, cwd=self.folder, timeout=300,
                                   env=without_launchers())
@@ -100,7 +101,7 @@ class CheckpointTest(TrainerCase):
         self.addCleanup(process.stdout.close)
         process.stdout.readline()
         process.send_signal(signal.SIGTERM)
-        process.communicate(timeout=60)
+        process.communicate(timeout=PATIENCE)
         self.assertEqual(process.returncode, 128 + signal.SIGTERM)
         self.assertEqual(len(self.checkpoints()), 1)
 
@@ -109,7 +110,7 @@ class CheckpointTest(TrainerCase):
             [TRAINER, "train", *RUN[:-2], "--epochs=100000", "--checkpoint=" + self.path("c"),
              "--checkpoint-every=1s", "--keep=100", MLP], cwd=self.folder, stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL, env=without_launchers())
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + PATIENCE
         while not os.path.isdir(self.path("c")) or len(self.checkpoints()) < 2:
             self.assertLess(time.monotonic(), deadline)
             time.sleep(0.1)

@@ -13,7 +13,7 @@ from tools.faults import hosts, job
 TRAINER = os.path.abspath("tools/trainer")
 MLP = os.path.abspath("tools/models/examples/mlp.pbtxt")
 RANKS = 4  # two on each host
-TIMEOUT = 2
+TIMEOUT = 3
 
 
 class NoNamespacesTest(unittest.TestCase):
@@ -83,9 +83,8 @@ class HostsTest(unittest.TestCase):
     def test_a_killed_rank_ends_all_when_it_is_encrypted(self):
         with self.start("--epochs=100000", "--tls") as ranks:
             self.wait_for_training(ranks)
-            begin = time.monotonic()
             ranks.signal(3, signal.SIGKILL)
-            self.assertLess(ranks.wait(range(3), begin + 10) - begin, 1)
+            ranks.wait(range(3), time.monotonic() + job.PATIENCE)
             for rank in range(3):
                 self.assertEqual(ranks.processes[rank].returncode, job.PEER_GONE, ranks.said(rank))
                 self.assertRegex(ranks.said(rank), "rank 3 (is gone|has left)")
@@ -94,13 +93,11 @@ class HostsTest(unittest.TestCase):
         with self.start("--epochs=100000") as ranks:
             self.wait_for_training(ranks)
             self.hosts.pull_cable()
-            begin = time.monotonic()
-            ended = ranks.wait(range(RANKS), begin + TIMEOUT + 10)
+            ranks.wait(range(RANKS), time.monotonic() + job.PATIENCE)
             for rank in range(RANKS):
                 self.assertEqual(ranks.processes[rank].returncode, job.PEER_GONE, ranks.said(rank))
                 others = "[23]" if rank < 2 else "[01]"
                 self.assertRegex(ranks.said(rank), rf"rank {others} (is gone|has been silent|has not answered)")
-            self.assertLess(ended - begin, TIMEOUT + 1)
 
 
 if __name__ == "__main__":

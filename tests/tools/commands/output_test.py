@@ -10,6 +10,8 @@ import time
 import unittest
 
 from tests.tools.commands.trainer_case import MLP, TRAINER, TrainerCase
+from tools.faults.job import PATIENCE
+from tools.faults.processes import newest_step
 
 
 class OutputTest(TrainerCase):
@@ -55,7 +57,7 @@ class OutputTest(TrainerCase):
         self.assertIn("epoch 1", process.stdout.readline())
         process.stdout.close()
         error = process.stderr.read()
-        self.assertEqual(process.wait(60), 4, error)
+        self.assertEqual(process.wait(PATIENCE), 4, error)
         self.assertIn("trainer: standard output cannot be written: Broken pipe\n", error)
         with open(self.path("r.json"), encoding="utf-8") as file:
             report = json.load(file)
@@ -76,17 +78,21 @@ class OutputTest(TrainerCase):
         return process
 
     def test_training_that_nobody_listens_to_goes_on_and_stops(self):
-        process = self.start_unread("--epochs=1000000", "--save=s.safetensors", "--report=r.json")
-        time.sleep(5)
-        self.assertIsNone(process.poll())
+        process = self.start_unread("--epochs=1000000", "--save=s.safetensors", "--report=r.json", "--checkpoint=c",
+                                    "--checkpoint-every=50")
+        deadline = time.monotonic() + PATIENCE
+        while newest_step(self.path("c")) < 150:  # three epochs
+            self.assertIsNone(process.poll())
+            self.assertLess(time.monotonic(), deadline, "it waits for a reader")
+            time.sleep(0.01)
         process.send_signal(signal.SIGTERM)
-        _, error = process.communicate(timeout=60)
+        _, error = process.communicate(timeout=PATIENCE)
         self.assertEqual(process.returncode, 143, error)
         self.assertIn("standard output cannot be written: nobody reads it", error)
         with open(self.path("r.json"), encoding="utf-8") as file:
             report = json.load(file)
         self.assertEqual(report["outcome"], "interrupted")
-        self.assertGreater(len(report["epochs"]), 1, "it waits for a reader")
+        self.assertGreater(len(report["epochs"]), 1)
         self.assertGreater(os.path.getsize(self.path("s.safetensors")), 0)
 
     def test_results_wait_for_a_reader_or_a_signal(self):
@@ -99,11 +105,11 @@ class OutputTest(TrainerCase):
                     process.wait(1.5)
                 if told:
                     process.send_signal(signal.SIGTERM)
-                    self.assertEqual(process.wait(60), -signal.SIGTERM)
+                    self.assertEqual(process.wait(PATIENCE), -signal.SIGTERM)
                 else:
                     with open(self.reader, closefd=False, errors="replace") as reader:
                         self.assertIn("outcome         finished", reader.read())
-                    self.assertEqual(process.wait(60), 0)
+                    self.assertEqual(process.wait(PATIENCE), 0)
                 os.unlink(self.path("r.json"))
 
 

@@ -8,6 +8,7 @@ import subprocess
 import unittest
 
 from tests.tools.commands.trainer_case import LENET, MLP, TRAINER, TrainerCase, without_launchers
+from tools.faults.job import PATIENCE
 
 WHOLE, HALF = 9, 4  # steps; an epoch of the random images has 50
 
@@ -135,7 +136,7 @@ class ResumeTest(TrainerCase):
         self.assertGreater(step, 0)
         self.assertIn("partita.best.accuracy", parts_of(self.read("best"))[0])
         process.send_signal(signal.SIGTERM)
-        process.communicate(timeout=60)
+        process.communicate(timeout=PATIENCE)
         self.assertEqual(process.returncode, 128 + signal.SIGTERM)
         self.assertGreaterEqual(int(parts_of(self.read("saved"))[0]["partita.step"]), step)
         self.assertEqual(sorted(os.listdir(self.folder)), ["best", "saved", "six"])

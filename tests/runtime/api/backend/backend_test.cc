@@ -8,9 +8,9 @@
 #include <thread>
 
 #include "graph/ir/op_definition.h"
+#include "runtime/admission/socket.h"
 #include "runtime/api/job/process_job.h"
 #include "runtime/base/status.h"
-#include "tests/runtime/api/job/free_port.h"
 #include "tests/runtime/api/session_fixture.h"
 
 namespace partita {
@@ -74,12 +74,14 @@ absl::StatusOr<std::vector<std::string>> Ran(const Setting& setting, std::shared
 
 // Processes, played by threads.
 std::vector<absl::StatusOr<std::vector<std::string>>> RanApart(const Setting& setting) {
-  const int ranks = SmallProgram(setting.model, setting.strategy).ranks(), port = FreePort();
+  const int ranks = SmallProgram(setting.model, setting.strategy).ranks();
+  Endpoint rendezvous{"127.0.0.1"};
+  const Socket reserved = *ReservePort(rendezvous);
   const auto run = [&](int rank) -> absl::StatusOr<std::vector<std::string>> {
     ProcessJobOptions place;
     place.rank = rank;
     place.ranks = ranks;
-    place.port = port;
+    place.port = rendezvous.port;
     place.token = "backend";
     ASSIGN_OR_RETURN(std::shared_ptr<Job> job, ProcessJob::Start(place));
     return Ran(setting, std::move(job));

@@ -83,7 +83,7 @@ TEST(ChooseOnce, TheLowestRankChoosesForAll) {
 TEST(ChooseOnce, TheOthersHearThatItTakesLong) {
   Meeting meeting(kRanks);
   for (const Outcome& outcome : Everywhere(meeting, [](int rank) {
-         if (rank == 0) std::this_thread::sleep_for(milliseconds(100));
+         while (rank == 0 && meeting.rounds <= 2) std::this_thread::sleep_for(milliseconds(1));
          return absl::OkStatus();
        })) {
     EXPECT_TRUE(outcome.status.ok()) << outcome.status;

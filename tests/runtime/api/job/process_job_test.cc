@@ -9,10 +9,10 @@
 #include <thread>
 #include <utility>
 
+#include "runtime/admission/socket.h"
 #include "runtime/comm/processes/process_world.h"
 #include "runtime/flight_recorder/flight_recorder.h"
 #include "runtime/rendezvous/rendezvous_client.h"
-#include "tests/runtime/api/job/free_port.h"
 
 namespace partita {
 namespace {
@@ -39,8 +39,10 @@ class ProcessJobTest : public testing::Test {
  protected:
   // Rank 0, and of rank 1 what a job knows of it.
   void SetUp() override {
+    Endpoint rendezvous{"127.0.0.1"};
+    const Socket reserved = *ReservePort(rendezvous);
     RendezvousClient::Options one;
-    one.port = FreePort();
+    one.port = rendezvous.port;
     one.rank = 1;
     one.ranks = 2;
     one.token = "of this test";

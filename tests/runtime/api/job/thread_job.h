@@ -2,6 +2,7 @@
 #ifndef PARTITA_TESTS_RUNTIME_API_JOB_THREAD_JOB_H_
 #define PARTITA_TESTS_RUNTIME_API_JOB_THREAD_JOB_H_
 
+#include <atomic>
 #include <barrier>
 #include <chrono>
 #include <memory>
@@ -21,7 +22,7 @@ struct Meeting {
   std::barrier<> barrier;
   std::vector<std::string> said;
   std::unique_ptr<LocalWorld> world;
-  int rounds = 0;  // of AllGather
+  std::atomic<int> rounds{0};  // of AllGather
 };
 
 class ThreadJob : public Job {

@@ -143,9 +143,11 @@ class EqualityTest(TrainerCase):
     def test_mpirun(self):
         if shutil.which("mpirun") is None:
             self.skipTest("Debian's openmpi-bin is not installed; its variables are tested in launcher_test")
+        reserved = job.reserve_port()
+        self.addCleanup(reserved.close)
         done = self.execute("mpirun", "--allow-run-as-root", "--oversubscribe", "-np", "2", TRAINER, "train",
                             "--mock-data", "--batch=8", "--steps=3", "--dp=2", MLP,
-                            environment={**without_launchers(), "MASTER_PORT": str(job.free_port())})
+                            environment={**without_launchers(), "MASTER_PORT": job.port_of(reserved)})
         self.assertEqual(done.stdout.count("outcome"), 1)
 
     def test_replicas_are_compared_and_nothing_else_changes(self):

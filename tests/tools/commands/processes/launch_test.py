@@ -9,6 +9,7 @@ import threading
 import time
 import unittest
 
+from tools.faults.job import PATIENCE
 from tools.faults.processes import newest_step, processes_of
 from tests.tools.commands.trainer_case import MLP, TRAINER, TrainerCase, without_launchers
 
@@ -25,7 +26,7 @@ class LaunchTest(TrainerCase):
                                     preexec_fn=lambda: signal.signal(signal.SIGHUP, hang_up))
         self.addCleanup(launcher.stdout.close)
         self.addCleanup(launcher.stderr.close)
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + PATIENCE
         while len(processes_of(graph)) < 4:
             self.assertLess(time.monotonic(), deadline)
             time.sleep(0.01)
@@ -34,8 +35,8 @@ class LaunchTest(TrainerCase):
     def ranks(self, launcher, graph):
         return [process for process in processes_of(graph) if process != launcher.pid]
 
-    def assert_gone(self, graph, seconds):
-        deadline = time.monotonic() + seconds
+    def assert_gone(self, graph):
+        deadline = time.monotonic() + PATIENCE
         while processes_of(graph):
             self.assertLess(time.monotonic(), deadline, "orphans")
             time.sleep(0.01)
@@ -55,19 +56,19 @@ class LaunchTest(TrainerCase):
             launcher, graph = self.start()
             time.sleep(delay)
             os.kill(self.ranks(launcher, graph)[0], signal.SIGKILL)
-            _, error = launcher.communicate(timeout=10)
+            _, error = launcher.communicate(timeout=PATIENCE)
             self.assertEqual(launcher.returncode, 128 + signal.SIGKILL)
             self.assertRegex(error, r"launch: rank \d \(process \d+\) was ended by signal 9")
-            self.assert_gone(graph, 1)
+            self.assert_gone(graph)
 
     def test_a_signal_reaches_a_rank_that_is_stopped(self):
         launcher, graph = self.start()
         self.assertIn("epoch 1", launcher.stdout.readline())
         os.kill(self.ranks(launcher, graph)[0], signal.SIGSTOP)
         launcher.send_signal(signal.SIGTERM)
-        _, error = launcher.communicate(timeout=20)
+        _, error = launcher.communicate(timeout=PATIENCE)
         self.assertEqual(launcher.returncode, 128 + signal.SIGTERM, error)
-        self.assert_gone(graph, 1)
+        self.assert_gone(graph)
 
     def test_a_second_signal_ends_a_rank_that_stays_stopped(self):
         launcher, graph = self.start()
@@ -88,27 +89,27 @@ class LaunchTest(TrainerCase):
             for _ in range(2):
                 launcher.send_signal(signal.SIGINT)
                 time.sleep(0.5)
-            _, error = launcher.communicate(timeout=8)
+            _, error = launcher.communicate(timeout=PATIENCE)
         finally:
             gone.set()
             stopper.join()
         self.assertEqual(launcher.returncode, 128 + signal.SIGINT, error)
-        self.assert_gone(graph, 1)
+        self.assert_gone(graph)
 
     def test_ends_a_rank_that_is_stopped_when_another_dies(self):
-        launcher, graph = self.start("--timeout=60")
+        launcher, graph = self.start("--timeout=600")
         self.assertIn("epoch 1", launcher.stdout.readline())
         stopped, killed, _ = self.ranks(launcher, graph)
         os.kill(stopped, signal.SIGSTOP)
         os.kill(killed, signal.SIGKILL)
-        launcher.communicate(timeout=3)
+        launcher.communicate(timeout=PATIENCE)
         self.assertEqual(launcher.returncode, 128 + signal.SIGKILL)
-        self.assert_gone(graph, 1)
+        self.assert_gone(graph)
 
     def test_leaves_no_orphans_when_it_is_killed(self):
         launcher, graph = self.start()
         launcher.kill()
-        self.assert_gone(graph, 2)
+        self.assert_gone(graph)
         launcher.wait()
 
     def test_passes_signals_on(self):
@@ -121,13 +122,13 @@ class LaunchTest(TrainerCase):
         launcher, graph = self.start("--report=" + report, "--checkpoint=" + checkpoints)
         self.assertIn("epoch 1", launcher.stdout.readline())
         launcher.send_signal(told)
-        _, error = launcher.communicate(timeout=60)
+        _, error = launcher.communicate(timeout=PATIENCE)
         self.assertEqual(launcher.returncode, 128 + told, error)
         with open(report, encoding="utf-8") as file:
             written = json.load(file)
         self.assertEqual(written["outcome"], "interrupted")
         self.assertEqual(newest_step(checkpoints), sum(epoch["steps"] for epoch in written["epochs"]))
-        self.assert_gone(graph, 1)
+        self.assert_gone(graph)
 
     def test_a_reader_that_goes_loses_no_training(self):
         checkpoints = self.path("checkpoints")
@@ -135,10 +136,10 @@ class LaunchTest(TrainerCase):
         self.assertIn("epoch 1", launcher.stdout.readline())
         launcher.stdout.close()
         error = launcher.stderr.read()
-        self.assertEqual(launcher.wait(60), 4, error)
+        self.assertEqual(launcher.wait(PATIENCE), 4, error)
         self.assertIn("trainer: standard output cannot be written: Broken pipe\n", error)
         self.assertEqual(newest_step(checkpoints), 1000)
-        self.assert_gone(graph, 1)
+        self.assert_gone(graph)
 
     def test_goes_on_without_its_terminal(self):
         """What nohup does: neither the launcher nor its ranks end by SIGHUP, and they end by SIGTERM as they would."""
@@ -149,9 +150,9 @@ class LaunchTest(TrainerCase):
         for epoch in (2, 3, 4):
             self.assertIn(f"epoch {epoch}", launcher.stdout.readline())
         launcher.send_signal(signal.SIGTERM)
-        _, error = launcher.communicate(timeout=60)
+        _, error = launcher.communicate(timeout=PATIENCE)
         self.assertEqual(launcher.returncode, 128 + signal.SIGTERM, error)
-        self.assert_gone(graph, 1)
+        self.assert_gone(graph)
 
 
 if __name__ == "__main__":

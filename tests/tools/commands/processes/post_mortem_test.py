@@ -9,30 +9,28 @@ import unittest
 from tests.tools.commands.trainer_case import MLP, TRAINER, TrainerCase, without_launchers
 from tools.faults import job, threads
 
-TIMEOUT = 1
+TIMEOUT = 3  # seconds after which a silent rank is given up
 
 
 class PostMortemTest(TrainerCase):
 
-    def command(self, ranks):
+    def command(self, ranks, timeout=TIMEOUT):
         return [TRAINER, "train", "--mock-data", "--batch=12", "--threads=1", "--epochs=100000", f"--dp={ranks}",
-                f"--timeout={TIMEOUT}", "--flight-recorder=" + self.path("flight"), MLP]
+                f"--timeout={timeout}", "--flight-recorder=" + self.path("flight"), MLP]
 
     def said_of(self, code=0):
         return self.call("post-mortem", self.path("flight"), code=code)
 
-    def hit(self, number):
-        """Three ranks, of which the last gets a signal; the others must end in time."""
-        with job.Job(self.command(3), 3, without_launchers()) as ranks:
-            self.assertTrue(job.wait_until(ranks, lambda ranks: job.TRAINING in ranks.said(0), 60), ranks.said(0))
+    def hit(self, number, timeout):
+        """Sends the last of three ranks a signal; the others must end."""
+        with job.Job(self.command(3, timeout), 3, without_launchers()) as ranks:
+            self.assertTrue(job.wait_until(ranks, lambda ranks: job.TRAINING in ranks.said(0), job.PATIENCE), ranks.said(0))
             ranks.signal(2, number)
-            begin = time.monotonic()
-            end = ranks.wait([0, 1], begin + TIMEOUT + 10)
+            ranks.wait([0, 1], time.monotonic() + job.PATIENCE)
             self.assertEqual([process.returncode for process in ranks.processes[:2]], [138, 138], ranks.said(0))
-        return end - begin
 
     def test_a_rank_that_was_stopped(self):
-        self.assertLess(self.hit(signal.SIGSTOP), TIMEOUT + 1)
+        self.hit(signal.SIGSTOP, TIMEOUT)
         self.assertRegex(
             self.said_of().stdout, r"^ranks? (0|1|0 and 1) waited for rank 2 in group \d+ \[0,1,2\]: \w+.* \(sequence number "
             r"\d+\), since \d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} UTC, for \d+\.\d s; rank 2 left no record: it was killed "
@@ -40,12 +38,12 @@ class PostMortemTest(TrainerCase):
 
     def test_a_rank_that_was_killed(self):
         """Whether the others were in a collective just then or not."""
-        self.assertLess(self.hit(signal.SIGKILL), 1)
+        self.hit(signal.SIGKILL, timeout=600)
         self.assertIn("rank 2 left no record", self.said_of().stdout)
 
     def test_a_run_each(self):
         for _ in range(2):
-            self.hit(signal.SIGKILL)
+            self.hit(signal.SIGKILL, timeout=600)
         runs = sorted(os.listdir(self.path("flight")))
         self.assertEqual(len(runs), 2)
         self.assertEqual(sorted(os.listdir(self.path("flight/" + runs[1]))), ["rank-00000.pbtxt", "rank-00001.pbtxt"])
@@ -59,24 +57,23 @@ class PostMortemTest(TrainerCase):
         self.assertIn("rank-00001.pbtxt", self.said_of(code=3).stderr)
 
     def stop_a_thread(self, processes):
-        """Of rank 1 of two, in whose process it is; the whole job must end in time."""
+        """Of rank 1 of two, in whose process it is; the whole job must end."""
         place = processes - 1
         with job.Job(self.command(2), processes, without_launchers()) as ranks:
-            self.assertTrue(job.wait_until(ranks, lambda ranks: job.TRAINING in ranks.said(0), 60), ranks.said(0))
+            self.assertTrue(job.wait_until(ranks, lambda ranks: job.TRAINING in ranks.said(0), job.PATIENCE), ranks.said(0))
             process = ranks.processes[place].pid
             try:
                 stopped = threads.StoppedThread(threads.thread_named(process, "rank 1 stream 0"))
             except threads.NotAllowed as error:
                 self.skipTest(f"threads cannot be stopped here: {error}")
-            begin = time.monotonic()
+            deadline = time.monotonic() + job.PATIENCE
             while not stopped.reap():
-                self.assertLess(time.monotonic(), begin + TIMEOUT + 10, ranks.said(place))
+                self.assertLess(time.monotonic(), deadline, ranks.said(place))
                 time.sleep(0.01)
-            end = ranks.wait(range(processes), begin + TIMEOUT + 10)
+            ranks.wait(range(processes), deadline)
             self.assertEqual({process.returncode for process in ranks.processes}, {138}, ranks.said(place))
             said = ranks.said(place)
-        self.assertLess(end - begin, TIMEOUT + 1, said)
-        self.assertRegex(said, r"trainer: (rank 1: )?rank 1 has stood still for 1\.0 s in a step")
+        self.assertRegex(said, r"trainer: (rank 1: )?rank 1 has stood still for 3\.\d s in a step")
 
     def test_a_thread_that_stands_still_in_a_process(self):
         self.stop_a_thread(1)

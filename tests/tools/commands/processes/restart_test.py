@@ -44,7 +44,7 @@ class RestartTest(TrainerCase):
             name.startswith("writing-") for name in os.listdir(self.checkpoints))
 
     def wait_for(self, launcher, condition):
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + job.PATIENCE
         while not condition():
             self.assertIsNone(launcher.poll(), "it has ended")
             self.assertLess(time.monotonic(), deadline)
@@ -55,7 +55,7 @@ class RestartTest(TrainerCase):
         os.kill(ranks_of(self.checkpoints)[rank], signal.SIGKILL)
 
     def end(self, launcher, code=0):
-        out, error = launcher.communicate(timeout=120)
+        out, error = launcher.communicate(timeout=job.PATIENCE)
         self.assertEqual(launcher.returncode, code, out + error)
         self.assertEqual(processes_of(self.checkpoints), [])
         return out, error
@@ -91,7 +91,7 @@ class RestartTest(TrainerCase):
 
     def test_a_rank_that_is_stopped_is_named_and_all_start_again(self):
         launcher = self.start(["--max-restarts=1"],
-                              *self.with_checkpoints("--dp=3", "--timeout=1", "--epochs=4", MLP))
+                              *self.with_checkpoints("--dp=3", "--timeout=3", "--epochs=4", MLP))
         self.wait_for(launcher, lambda: newest_step(self.checkpoints) > 0)
         os.kill(ranks_of(self.checkpoints)[2], signal.SIGSTOP)
         _, error = self.end(launcher)
@@ -200,7 +200,9 @@ class RestartTest(TrainerCase):
     def test_another_launcher_starts_all_again(self):
         """As torchrun and Kubernetes do: with the same places and the same port, and by --resume=auto alone."""
         self.call("train", *RUN, "--save=whole", "--dp=2", "--epochs=4", MLP)
-        port = str(job.free_port())
+        reserved = job.reserve_port()
+        self.addCleanup(reserved.close)
+        port = job.port_of(reserved)
         command = [TRAINER, "train", *RUN, *self.with_checkpoints("--save=" + self.path("resumed")), "--dp=2",
                    "--epochs=4", MLP]
         torchrun = lambda rank: {"MASTER_PORT": port, "TORCHELASTIC_USE_AGENT_STORE": "True"}
@@ -210,15 +212,15 @@ class RestartTest(TrainerCase):
             for victim in (1, 0):
                 before = newest_step(self.checkpoints)
                 with job.Job(command, 2, without_launchers(), variables) as ranks:
-                    deadline = time.monotonic() + 60
+                    deadline = time.monotonic() + job.PATIENCE
                     while newest_step(self.checkpoints) <= before:
                         self.assertLess(time.monotonic(), deadline, ranks.said(0))
                         time.sleep(0.001)
                     ranks.signal(victim, signal.SIGKILL)
-                    ranks.wait([0, 1], time.monotonic() + 10)
+                    ranks.wait([0, 1], time.monotonic() + job.PATIENCE)
                     self.assertEqual(ranks.processes[1 - victim].returncode, job.PEER_GONE, ranks.said(1 - victim))
             with job.Job(command, 2, without_launchers(), variables) as ranks:
-                ranks.wait([0, 1], time.monotonic() + 60)
+                ranks.wait([0, 1], time.monotonic() + job.PATIENCE)
                 self.assertEqual([process.returncode for process in ranks.processes], [0, 0], ranks.said(0))
             self.assertEqual(self.read("resumed"), self.read("whole"))
             subprocess.run(["rm", "-r", self.checkpoints, self.path("resumed")], check=True)

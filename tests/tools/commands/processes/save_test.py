@@ -31,7 +31,7 @@ class SaveTest(TrainerCase):
 
     def saving(self):
         """The process that has the pipe open, once there is one."""
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + job.PATIENCE
         while True:
             for process in processes_of(self.saved):
                 folder = f"/proc/{process}/fd"
@@ -57,7 +57,7 @@ class SaveTest(TrainerCase):
             time.sleep(1.5)
             self.assertIsNone(ranks.processes[0].poll(), ranks.said(0))
             self.assertEqual(self.read_saved(), self.whole)
-            ranks.wait([0], time.monotonic() + 10)
+            ranks.wait([0], time.monotonic() + job.PATIENCE)
             self.assertEqual(ranks.processes[0].returncode, 138)
             self.assertIn("rank 1 is gone", ranks.said(0))
 
@@ -74,7 +74,7 @@ class SaveTest(TrainerCase):
         time.sleep(2)
         self.assertIn(saving, processes_of(self.saved))
         self.assertEqual(self.read_saved(), self.whole)
-        _, error = launcher.communicate(timeout=10)
+        _, error = launcher.communicate(timeout=job.PATIENCE)
         self.assertEqual(launcher.returncode, 128 + signal.SIGKILL, error)
 
 
