@@ -175,7 +175,8 @@ absl::StatusOr<std::vector<ValueId>> Conv2dGradient(GradientBuilder& builder, co
 }
 
 // A multiply-add per element of y and tap of w.
-double Cost(const Shape& y, const Shape& w) { return 2 * Count(y) * Count(w) / static_cast<double>(w[0]); }
+// Also where a rank has none of the output channels: w[0] is 0 there.
+double Cost(const Shape& y, const Shape& w) { return 2 * Count(y) * Count({w.begin() + 1, w.end()}); }
 
 Op ConvolutionOp(const std::string& name) {
   return Op(name)

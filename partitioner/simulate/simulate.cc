@@ -31,7 +31,11 @@ struct Event {
   bool operator>(const Event& other) const { return seconds > other.seconds; }
 };
 
-// One step of all classes of ranks, from moment to moment.
+// Seconds. A step that takes longer is refused, so that all its moments are whole nanoseconds in 64 bits.
+constexpr double kLongestStep = 1e9;
+
+// One step of all classes of ranks, from moment to moment. No event lies in the past or is not a number, so each round
+// of Run removes at least one event, and there are at most MostEvents of them.
 class Walk {
  public:
   Walk(const RankWorks& works, const RankClasses& classes, const Cluster& cluster)
@@ -50,19 +54,46 @@ class Walk {
       }
     }
     Reckon(0);
-    while (!events_.empty()) {
+    for (int64_t left = MostEvents(); !events_.empty() && status_.ok();) {
       const double now = events_.top().seconds;
       while (!events_.empty() && events_.top().seconds == now) {
+        if (--left < 0) return Internal("a simulated step has more than {} events", MostEvents());
         const Event event = events_.top();
         events_.pop();
         std::visit([&](const auto& what) { Pass(what, now); }, event.what);
       }
       Reckon(now);
     }
+    RETURN_IF_ERROR(status_);
     return Timelines();
   }
 
  private:
+  // Each launch begins late at most once and ends once. Each of these two may change the pace of all that is under way,
+  // at most one launch a stream, whose ends are then computed again.
+  int64_t MostEvents() const {
+    int64_t launches = 0, streams = 0;
+    for (const Rank& rank : ranks_) {
+      launches += static_cast<int64_t>(rank.spans.size());
+      streams += rank.work->schedule->host_stream() + 1;
+    }
+    return 2 * launches + (2 * launches + 1) * streams;
+  }
+
+  template <typename What>
+  void Push(double now, double seconds, const What& what) {
+    if (seconds >= now && seconds <= kLongestStep) {
+      events_.push({seconds, what});
+    } else if (seconds > kLongestStep) {
+      status_.Update(
+          InvalidArgument("a step takes {:.3g} seconds; at most {:.0e} are simulated: are the speeds and "
+                          "latencies of the cluster right?",
+                          seconds, kLongestStep));
+    } else {
+      status_.Update(Internal("an event at {} s lies behind {} s", seconds, now));
+    }
+  }
+
   struct Rank {
     const RankWork* work = nullptr;
     std::vector<int> waits;  // by launch: what it still waits for
@@ -78,7 +109,7 @@ class Walk {
     if (timed.call == nullptr && timed.seconds > 0 && cores_.Has(rank_class)) {
       cores_.Begin(rank_class, launch, timed.seconds);
     } else if (timed.call == nullptr) {
-      events_.push({now + timed.seconds, LaunchEnd{rank_class, launch}});
+      Push(now, now + timed.seconds, LaunchEnd{rank_class, launch});
     } else {
       rank.called = launch;
       const int group = classes_.group_of[rank_class][timed.key];
@@ -101,7 +132,7 @@ class Walk {
     const TimedLaunch& timed = rank.work->launches[launch];
     const bool sleeps = timed.before < 0 || rank.spans[timed.before].end < now;
     if (!sleeps || timed.wake_seconds == 0) return Start(rank_class, launch, now);
-    events_.push({now + timed.wake_seconds, LaunchBegin{rank_class, launch}});
+    Push(now, now + timed.wake_seconds, LaunchBegin{rank_class, launch});
   }
 
   void Pass(const LaunchBegin& begin, double now) { Start(begin.rank_class, begin.launch, now); }
@@ -117,8 +148,8 @@ class Walk {
   }
 
   void Reckon(double now) {
-    for (const MeetingEnd& end : meetings_.Update(now)) events_.push({end.seconds, end});
-    for (const WorkEnd& end : cores_.Update(now)) events_.push({end.seconds, end});
+    for (const MeetingEnd& end : meetings_.Update(now)) Push(now, end.seconds, end);
+    for (const WorkEnd& end : cores_.Update(now)) Push(now, end.seconds, end);
   }
 
   absl::StatusOr<std::vector<RankTimeline>> Timelines() {
@@ -139,6 +170,7 @@ class Walk {
   SharedCores cores_;
   std::vector<Rank> ranks_;  // by class
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
+  absl::Status status_;  // of the first event that cannot be
 };
 
 // By rank: equal for those that do the same work on the same kind of device; or, unfolded, never.

@@ -39,7 +39,8 @@ struct SimulatedStep {
 
 // `schedules`: of one entry point, by rank; they outlive the step. Ranks that are alike may share one
 // (FoldedSchedules). The same arguments give the same step to the last bit. kInvalidArgument: the cluster has fewer
-// devices than there are ranks. kInternal: collectives do not meet (VerifyCollectives says which).
+// devices than there are ranks, or the step takes more than 1e9 seconds there. kInternal: collectives do not meet
+// (VerifyCollectives says which).
 absl::StatusOr<SimulatedStep> Simulate(const Program& program, std::span<const Schedule* const> schedules,
                                        const Cluster& cluster, const SimulationOptions& options = {});
 
