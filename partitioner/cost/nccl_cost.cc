@@ -76,8 +76,12 @@ double TreeBandwidth(int protocol, double links, const NcclTopology& topology) {
                   topology.channels * kMostTreeLl128[generation][size]);
 }
 
+// Of the whole value of S bytes. Each rank sends S bytes to be summed and its part of the sums, S / ranks, to be
+// multicast, and receives as much. NCCL's own estimate is 2 (n - 1) / n times the links' speed, which no measurement
+// reaches: docs/papers.md 13.2.
 double NvlsBandwidth(double links, const NcclTopology& topology) {
-  return links * kNvlsEfficiency * (topology.channels - 1) / topology.channels * 2;
+  const double usable = links * kNvlsEfficiency * (topology.channels - 1) / topology.channels;
+  return usable * topology.ranks / (topology.ranks + 1);
 }
 
 double LinksOf(const NcclTopology& topology) {
@@ -125,9 +129,8 @@ double NcclBandwidth(CollectiveKind collective, NcclAlgorithm algorithm, NcclPro
   const int p = static_cast<int>(protocol);
   const double links = LinksOf(topology);
   if (algorithm == NcclAlgorithm::kTree) return TreeBandwidth(p, links, topology) / 2 * kGigabyte;
-  const double of_links =
-      algorithm == NcclAlgorithm::kNvls ? NvlsBandwidth(links, topology) : RingBandwidth(p, links, topology);
-  return of_links * topology.ranks / Rounds(collective, topology.ranks) * kGigabyte;
+  if (algorithm == NcclAlgorithm::kNvls) return NvlsBandwidth(links, topology) * kGigabyte;
+  return RingBandwidth(p, links, topology) * topology.ranks / Rounds(collective, topology.ranks) * kGigabyte;
 }
 
 double NcclSeconds(CollectiveKind collective, NcclAlgorithm algorithm, NcclProtocol protocol, int64_t bytes,

@@ -64,11 +64,28 @@ TEST(NcclCost, SpeedsOfDgx1) {
   EXPECT_NEAR(speed(NcclAlgorithm::kTree, NcclProtocol::kLl128), 110.4 * 7 / 9 / 2, 1e-9);
 }
 
-// 370.8 GB/s: NVLS moves 2 * 0.85 * 15/16 of it on the links, of which 8/14 are the value's.
-TEST(NcclCost, SpeedOfNvls) {
+// nccl-tests on one node of Hopper's: 475 to 480 GB/s of bus bandwidth over NVLS, 370 over a ring
+// (docs/papers.md 13.2).
+TEST(NcclCost, BusBandwidthsAreThoseThatWereMeasured) {
   const NcclTopology hgx = Gpus(8, 1, GpuGeneration::kHopper, 16, 370.8e9 / 16);
-  EXPECT_NEAR(NcclBandwidth(kAllReduce, NcclAlgorithm::kNvls, NcclProtocol::kSimple, hgx) / 1e9,
-              370.8 * 0.85 * 15 / 16 * 2 * 8 / 14, 1e-9);
+  const auto bus = [&](NcclAlgorithm algorithm) {
+    return NcclBandwidth(kAllReduce, algorithm, NcclProtocol::kSimple, hgx) * 2 * 7 / 8 / 1e9;
+  };
+  EXPECT_NEAR(bus(NcclAlgorithm::kNvls) / 475, 1, 0.05);
+  EXPECT_NEAR(bus(NcclAlgorithm::kRing) / 370, 1, 0.05);
+  EXPECT_EQ(CheapestNccl(kAllReduce, int64_t{1} << 30, hgx).algorithm, NcclAlgorithm::kNvls);
+}
+
+// The bytes that cross a link, S (n + 1) / n, are never faster than the link is.
+TEST(NcclCost, NvlsIsNoFasterThanItsLinks) {
+  for (int ranks = 2; ranks <= 8; ++ranks) {
+    const NcclTopology node = Gpus(ranks, 1, GpuGeneration::kHopper, 16, 370.8e9 / 16);
+    const double speed = NcclBandwidth(kAllReduce, NcclAlgorithm::kNvls, NcclProtocol::kSimple, node);
+    EXPECT_NEAR(speed * (ranks + 1) / ranks / 370.8e9, 0.85 * 15 / 16, 1e-12) << ranks;
+    const NcclAlgorithm fastest = CheapestNccl(kAllReduce, int64_t{1} << 30, node).algorithm;
+    EXPECT_EQ(fastest, ranks <= 4 ? NcclAlgorithm::kRing : NcclAlgorithm::kNvls) << ranks;
+  }
+  const NcclTopology hgx = Gpus(8, 1, GpuGeneration::kHopper, 16, 370.8e9 / 16);
   EXPECT_FALSE(NcclOffers(kAllReduce, NcclAlgorithm::kNvls, NcclProtocol::kLl, hgx));
   EXPECT_FALSE(NcclOffers(CollectiveKind::kBroadcast, NcclAlgorithm::kRing, NcclProtocol::kLl, hgx));
 }
