@@ -1,5 +1,5 @@
-// How a layer lies over the axes of a mesh, in the words of Jia et al. (1802.04924): which dimension of what it makes
-// each axis splits.
+// How each axis of a mesh splits a layer: along a dimension of its output, as in Jia et al. (1802.04924), or along a
+// dimension that it sums over.
 #ifndef PARTITA_PARTITIONER_TABLES_CHOICE_H_
 #define PARTITA_PARTITIONER_TABLES_CHOICE_H_
 
@@ -14,9 +14,15 @@
 
 namespace partita {
 
-// kWhole: every rank of the axis has all of it and does the same; kFirst: the first rank alone.
-enum class Cut : uint8_t { kSamples, kHeight, kWidth, kChannels, kWhole, kFirst };
+// kSummed: the layer's first node is split along a dimension that its output lacks (input channels, the rows of an
+// embedding table, the classes of a loss), so each rank computes a summand; the nodes behind it are replicated.
+// kWhole: every rank of the axis computes all of the layer. kFirst: only the first rank does.
+enum class Cut : uint8_t { kSamples, kHeight, kWidth, kChannels, kSummed, kWhole, kFirst };
+// Those that split a dimension of the output.
 inline constexpr Cut kCuts[] = {Cut::kSamples, Cut::kHeight, Cut::kWidth, Cut::kChannels};
+
+// Whether every rank of the axis reads a whole value of another layer and computes its whole gradient.
+inline bool ReadsWhole(Cut cut) { return cut == Cut::kWhole || cut == Cut::kSummed; }
 
 // By axis of the mesh.
 using Choice = std::vector<Cut>;
@@ -27,9 +33,13 @@ Mesh PrimeMesh(int ranks);
 // A mesh of `data` worker groups of `model` ranks each: "data:2 model:4".
 Mesh GroupMesh(int data, int model);
 
-// All degrees (n, h, w, c) whose product divides the ranks. Samples take the outermost axes, channels the innermost;
-// between them lie rows, columns, and the axes that split nothing. So each has one choice.
+// All degrees (n, h, w, k, c) whose product divides the ranks, k of the summed dimension; of axes of one size, k takes
+// none where h or w do. Samples take the outermost axes, channels the innermost; between them lie rows, columns, the
+// axes that split nothing, and the summed dimension. So each combination of degrees is one choice.
 std::vector<Choice> AllChoices(const Mesh& mesh);
+
+// Joins neighbouring axes that every layer splits alike: one collective over the joint axis takes the place of several.
+void JoinAxes(Mesh& mesh, std::vector<Choice>& choices);
 
 int DegreeOf(const Choice& choice, const Mesh& mesh, Cut cut);
 
@@ -39,13 +49,21 @@ std::string ToString(const Choice& choice, const Mesh& mesh);
 // The dimension of a value of so many dimensions; -1: it has none such.
 int DimensionOf(Cut cut, size_t rank);
 
-// What a strategy calls the split by which a node makes its first output so; of a scalar the samples of what it reads.
-std::optional<std::string> SplitName(const std::vector<Rule>& rules, const Shape& output, Cut cut);
+// The splits that a strategy can name of a node: its rules, and before them the split of its decomposition.
+std::vector<Rule> SplitsOf(const Graph& graph, const Node& node);
 
-// What a strategy says of a node with these rules and this first output; nullopt: it cannot be split so. Pieces of a
-// user's node ("bn@running") say nothing of an axis over which they have no such split, as in graph/derive/partition.h.
-std::optional<std::vector<std::optional<AxisConfig>>> AxesOf(const std::vector<Rule>& rules, const Value& output,
-                                                             const Choice& choice);
+// Of these splits the one that cuts the first output so; of a scalar, kSamples cuts the samples of its first input.
+// nullptr: there is none.
+const Rule* FindSplit(const std::vector<Rule>& splits, const Shape& output, Cut cut);
+
+// How many elements that split has to divide.
+int64_t ElementsAlong(const Graph& graph, const Node& node, const Rule& split);
+
+// What a strategy says of a node with these splits and this first output; nullopt: it cannot be split so. `leads`: it
+// is the first of its layer. Pieces of a user's node ("bn@running") say nothing of an axis over which they have no such
+// split, as in graph/derive/partition.h.
+std::optional<std::vector<std::optional<AxisConfig>>> AxesOf(const std::vector<Rule>& splits, const Value& output,
+                                                             bool leads, const Choice& choice);
 
 }  // namespace partita
 

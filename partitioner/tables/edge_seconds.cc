@@ -35,7 +35,7 @@ class CollectiveTimes {
 // What is known of an end before it meets the other.
 struct End {
   int way = 0;        // EdgeBlocks
-  uint32_t idle = 0;  // axes that split nothing of the layer: its ranks do the same
+  uint32_t idle = 0;  // axes over which each rank that reads the whole value has its whole gradient
   uint32_t sums = 0;  // axes over which the value is a sum; it is added up first, to be whole on every rank
   CollectiveTimes* collectives = nullptr;  // of what a rank holds
 };
@@ -87,7 +87,7 @@ class Edge {
     end.way = blocks_.WayOf(given.layout);
     for (size_t a = 0; a < given.layout.size(); ++a) {
       if (given.layout[a].partial()) end.sums |= 1U << a;
-      if (!given.choice.empty() && given.choice[a] == Cut::kWhole) end.idle |= 1U << a;
+      if (!given.choice.empty() && ReadsWhole(given.choice[a])) end.idle |= 1U << a;
     }
     return end;
   }
@@ -129,7 +129,7 @@ class Edge {
           collective ? to.collectives->Of(CollectiveKind::kAllGather, gathers) : Message(differ, missing.forward);
     }
     if (!back_) return seconds;
-    // Over idle axes all ranks that read it have its whole gradient: nobody has to give it.
+    // Over idle axes no rank lacks a part of the gradient.
     const bool gives = (differ & ~to.idle) != 0;
     if (collective) {
       if (missing.forward > 0) seconds += to.collectives->Of(CollectiveKind::kReduceScatter, gathers & ~to.idle);

@@ -3,6 +3,8 @@
 #include <functional>
 #include <utility>
 
+#include "graph/ir/generated_name.h"
+
 namespace partita {
 namespace {
 
@@ -14,10 +16,12 @@ void ForEachNode(const Graph& forward, const LayerGraph& layers, const std::func
   }
 }
 
-AxisConfig ConfigOf(const Graph& forward, const Node& node, Cut cut) {
-  if (cut == Cut::kWhole) return {"replicate", 0, {}};
-  const Shape& shape = forward.type(node.outputs[0]).shape;
-  return {SplitName(RulesOf(forward, node), shape, cut).value_or("replicate"), 0, {}};
+AxisConfig ConfigOf(const Graph& forward, const Node& node, Cut cut, bool leads) {
+  const bool split = cut != Cut::kWhole && (cut != Cut::kSummed || leads);
+  if (!split) return {"replicate", 0, {}};
+  const std::vector<Rule> splits = SplitsOf(forward, node);
+  const Rule* const found = FindSplit(splits, forward.type(node.outputs[0]).shape, cut);
+  return {found == nullptr ? "replicate" : found->name, 0, {}};
 }
 
 }  // namespace
@@ -28,8 +32,9 @@ Strategy StrategyOfChoices(const Graph& forward, const LayerGraph& layers, const
   strategy.mesh = mesh;
   ForEachNode(forward, layers, [&](NodeId id, int layer) {
     OpConfig entry{forward.name(id), {}, {}};
+    const bool leads = UserNameOf(layers.layers[layer].name) == forward.name(id);
     for (size_t a = 0; a < mesh.axes.size(); ++a)
-      entry.axes[mesh.axes[a].name] = ConfigOf(forward, forward.node(id), choices[layer][a]);
+      entry.axes[mesh.axes[a].name] = ConfigOf(forward, forward.node(id), choices[layer][a], leads);
     strategy.ops.push_back(std::move(entry));
   });
   return strategy;
@@ -41,7 +46,7 @@ Strategy StrategyOfRanks(const Graph& forward, const LayerGraph& layers, int dat
   strategy.mesh.axes = {{"data", data}, {axis, size}};
   ForEachNode(forward, layers, [&](NodeId id, int layer) {
     OpConfig entry{forward.name(id), {}, {}};
-    entry.axes["data"] = ConfigOf(forward, forward.node(id), Cut::kSamples);
+    entry.axes["data"] = ConfigOf(forward, forward.node(id), Cut::kSamples, /*leads=*/false);
     entry.axes[axis] = {"at", ranks[layer], {}};
     strategy.ops.push_back(std::move(entry));
   });

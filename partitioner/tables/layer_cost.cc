@@ -76,11 +76,11 @@ class Reckoner {
       (node.phase == Phase::kForward ? cost_.forward : cost_.backward) += seconds;
   }
 
-  // Where the layer does nothing over an axis, an edge takes what it gives back for whole on every rank. The adjoint
-  // may make it in parts all the same, and then they are gathered.
+  // Where ranks read whole values, an edge assumes that each rank has the whole gradient. The adjoint may compute it in
+  // parts, which are then gathered.
   bool GathersIdle(const Node& move) const {
     if (move.op->move != MoveKind::kAllGather) return false;
-    return std::ranges::all_of(MoveAxes(graph_, move), [&](int axis) { return choice_[axis] == Cut::kWhole; });
+    return std::ranges::all_of(MoveAxes(graph_, move), [&](int axis) { return ReadsWhole(choice_[axis]); });
   }
 
   absl::Status AddKernel(NodeId id) {

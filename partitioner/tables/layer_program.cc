@@ -61,7 +61,8 @@ class Maker {
 
   absl::Status Add(NodeId id, const Choice& choice) {
     const Node& node = whole().node(id);
-    const auto axes = AxesOf(layers_.rules[id], whole().value(node.outputs[0]), choice);
+    const bool leads = id == layer_.nodes[0];
+    const auto axes = AxesOf(layers_.splits[id], whole().value(node.outputs[0]), leads, choice);
     if (!axes) return InvalidArgument("node '{}' has no such split", whole().name(id));
     NodeRequest request;
     request.op = node.op->name;
@@ -70,8 +71,38 @@ class Maker {
     for (size_t a = 0; a < axes->size(); ++a) {
       if (graph_.mesh().axes[a].size == 1) request.config.axes[a].reset();
     }
+    const bool in_pieces = std::ranges::any_of(request.config.axes, [&](const std::optional<AxisConfig>& config) {
+      return config && node.op->decomposition && config->split == node.op->decomposition->split;
+    });
     for (const ValueId output : node.outputs) request.names.push_back(whole().value(output).name);
-    for (const ValueId input : node.inputs) {
+    if (in_pieces) return AddPieces(node, request);
+    ASSIGN_OR_RETURN(const std::vector<ValueId> outputs, AddReading(node.inputs, {}, request));
+    for (size_t o = 0; o < outputs.size(); ++o) value_[node.outputs[o]] = outputs[o];
+    return absl::OkStatus();
+  }
+
+  // As graph/passes/decompose.h does.
+  absl::Status AddPieces(const Node& node, const NodeRequest& whole_node) {
+    std::vector<ValueId> pieces;
+    for (const Decomposition::Piece& piece : node.op->decomposition->pieces) {
+      NodeRequest request;
+      request.op = piece.op;
+      request.config = whole_node.config;
+      request.names = {whole_node.names[0] + "@" + piece.name};
+      ASSIGN_OR_RETURN(const std::vector<ValueId> made, AddReading({node.inputs[0]}, pieces, std::move(request)));
+      pieces.push_back(made[0]);
+    }
+    NodeRequest request = whole_node;
+    request.op = node.op->decomposition->op;
+    ASSIGN_OR_RETURN(const std::vector<ValueId> made, AddReading(node.inputs, pieces, std::move(request)));
+    value_[node.outputs[0]] = made[0];
+    return absl::OkStatus();
+  }
+
+  // `inputs`: of the whole graph; `pieces`: of this one, behind them.
+  absl::StatusOr<std::vector<ValueId>> AddReading(const std::vector<ValueId>& inputs,
+                                                  const std::vector<ValueId>& pieces, NodeRequest request) {
+    for (const ValueId input : inputs) {
       const bool known = input == kNoValue || value_.contains(input);
       const Node* const producer = known ? nullptr : &whole().node(whole().value(input).producer);
       const bool constant = producer != nullptr && producer->op->role == Role::kConstant;
@@ -80,12 +111,15 @@ class Maker {
       request.free.push_back(free ? Source(input, *producer) : nullptr);
       request.inputs.push_back(free || input == kNoValue ? kNoValue : value_.at(input));
     }
-    ASSIGN_OR_RETURN(const std::vector<ValueId> outputs, builder_.Add(request));
-    for (size_t i = 0; i < node.inputs.size(); ++i) {
-      if (request.free[i] != nullptr) value_[node.inputs[i]] = graph_.Find(request.free[i]->name);
+    for (const ValueId piece : pieces) {
+      request.free.push_back(nullptr);
+      request.inputs.push_back(piece);
     }
-    for (size_t o = 0; o < outputs.size(); ++o) value_[node.outputs[o]] = outputs[o];
-    return absl::OkStatus();
+    ASSIGN_OR_RETURN(std::vector<ValueId> outputs, builder_.Add(request));
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (request.free[i] != nullptr) value_[inputs[i]] = graph_.Find(request.free[i]->name);
+    }
+    return outputs;
   }
 
   // What others read stands for a loss, of whatever form, so that gradients begin there.

@@ -35,10 +35,19 @@ class Filler {
   // No dimension in more parts than it has elements.
   bool HasRoom(const OpLayer& layer, const Choice& choice) const {
     const Shape& shape = layers_.graph.type(layers_.lead(layer).outputs[0]).shape;
-    return std::ranges::all_of(kCuts, [&](Cut cut) {
+    const bool room = std::ranges::all_of(kCuts, [&](Cut cut) {
       const int degree = DegreeOf(choice, result_.mesh, cut), dimension = DimensionOf(cut, shape.size());
       return degree == 1 || (dimension >= 0 && degree <= shape[dimension]) || (shape.empty() && cut == Cut::kSamples);
     });
+    return room && DegreeOf(choice, result_.mesh, Cut::kSummed) <= SummedElements(layer);
+  }
+
+  // Of the dimension that kSummed splits; 1: there is none.
+  int64_t SummedElements(const OpLayer& layer) const {
+    const Node& lead = layers_.lead(layer);
+    const Rule* const split =
+        FindSplit(layers_.splits[layer.nodes[0]], layers_.graph.type(lead.outputs[0]).shape, Cut::kSummed);
+    return split == nullptr ? 1 : ElementsAlong(layers_.graph, lead, *split);
   }
 
   absl::Status AddLayer(const OpLayer& layer, const std::vector<Choice>& all, const std::vector<std::string>& names) {
@@ -92,7 +101,7 @@ class Filler {
     text += '>';
     for (size_t i = 0; i < costs_of_[edge.to].size(); ++i) {
       Append(costs_of_[edge.to][i]->reads[edge.read], text);
-      for (const Cut cut : result_.choices[edge.to][i]) text += cut == Cut::kWhole ? '-' : '+';
+      for (const Cut cut : result_.choices[edge.to][i]) text += ReadsWhole(cut) ? '-' : '+';
     }
     return text;
   }
@@ -136,14 +145,14 @@ ChoiceFilter GridModes(const LayerCosts& costs, bool of_groups) {
     if (rows == 1) return model == Cut::kWhole;
     if (!of_groups) return model != Cut::kWidth;
     const bool other = op.role != Role::kConvolution && op.role != Role::kProduct;
-    if (other) return model == Cut::kSamples || model == Cut::kWhole;
-    return op.role == Role::kConvolution ? model == Cut::kSamples : model == Cut::kChannels || model == Cut::kWhole;
+    if (other) return model == Cut::kSamples || model == Cut::kSummed || model == Cut::kWhole;
+    return op.role == Role::kConvolution ? model == Cut::kSamples : ReadsWhole(model) || model == Cut::kChannels;
   };
   // A node without samples (a weight that is looked at) is whole over data as well.
   return [&layers, columns, mode](const OpLayer& layer, const Choice& choice) {
     const Node& lead = layers.lead(layer);
     const Shape& shape = layers.graph.type(lead.outputs[0]).shape;
-    const bool samples = columns > 1 && SplitName(RulesOf(layers.graph, lead), shape, Cut::kSamples).has_value();
+    const bool samples = columns > 1 && FindSplit(layers.splits[layer.nodes[0]], shape, Cut::kSamples) != nullptr;
     return choice[0] == (samples ? Cut::kSamples : Cut::kWhole) && mode(layer, choice[1]);
   };
 }

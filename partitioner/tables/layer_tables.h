@@ -32,9 +32,9 @@ absl::StatusOr<LayerTables> MakeLayerTables(LayerCosts& costs, const ChoiceFilte
 // work. Tables of these costs are then made of edges alone.
 absl::Status PrepareLayers(LayerCosts& costs, const ChoiceFilter& filter = nullptr);
 
-// Over a GroupMesh: a grid's columns are `data`, its rows `model`. Samples always lie over data; over model each
-// layer's channels, rows, samples, or nothing. `of_groups`: convolutions share samples and dense layers channels (Joo
-// and Youn).
+// Over a GroupMesh: a grid's columns are `data`, its rows `model`. Data always splits samples; model splits each
+// layer's channels, rows, samples, a dimension that it sums over, or nothing. `of_groups`: convolutions share samples,
+// dense layers channels of one side (Joo and Youn).
 absl::StatusOr<LayerTables> GridModeTables(LayerCosts& costs, bool of_groups);
 
 // Those modes.

@@ -28,7 +28,7 @@ class LayerFinder {
   LayerGraph Run() {
     found_.layer_of_node.assign(found_.graph.nodes().size(), -1);
     FindWanted();
-    for (const Node& node : graph().nodes()) found_.rules.push_back(RulesOf(graph(), node));
+    for (const Node& node : graph().nodes()) rules_.push_back(RulesOf(graph(), node));
     for (NodeId id = 0; id < static_cast<NodeId>(found_.graph.nodes().size()); ++id) {
       const Node& node = graph().node(id);
       if (!node.op->is_state() && node.op->role != Role::kConstant) Add(id);
@@ -36,6 +36,7 @@ class LayerFinder {
     for (int i = 0; i < static_cast<int>(found_.layers.size()); ++i) FindReads(i);
     for (const ValueId loss : LossesOf()) Make(graph().value(loss).producer, loss);
     FindEdges();
+    for (const Node& node : graph().nodes()) found_.splits.push_back(SplitsOf(graph(), node));
     return std::move(found_);
   }
 
@@ -70,7 +71,7 @@ class LayerFinder {
   // -1: none. Layers read only of layers before them, so it is the latest that the node reads of, or a new one.
   int LayerToJoin(NodeId id) const {
     const Node& node = graph().node(id);
-    const std::vector<Rule>& rules = found_.rules[id];
+    const std::vector<Rule>& rules = rules_[id];
     const bool piece = IsGenerated(graph().value(node.outputs[0]).name);
     int latest = -1;
     bool joins = false;
@@ -88,9 +89,10 @@ class LayerFinder {
     const Node& lead = found_.lead(layer);
     const Shape& shape = graph().type(lead.outputs[0]).shape;
     if (lead.op->role == Role::kInput || shape.size() < 2) return false;
-    const std::vector<Rule>& of_lead = found_.rules[layer.nodes[0]];
+    const std::vector<Rule>& of_lead = rules_[layer.nodes[0]];
     return std::ranges::all_of(kCuts, [&](Cut cut) {
-      return !SplitName(of_lead, shape, cut) || SplitsInput(rules, piece, input, DimensionOf(cut, shape.size()));
+      return FindSplit(of_lead, shape, cut) == nullptr ||
+             SplitsInput(rules, piece, input, DimensionOf(cut, shape.size()));
     });
   }
 
@@ -132,6 +134,7 @@ class LayerFinder {
   }
 
   LayerGraph found_;
+  std::vector<std::vector<Rule>> rules_;  // by node
 };
 
 }  // namespace

@@ -33,7 +33,7 @@ struct LayerGraph {
   Graph graph;                               // what training computes forward, as it is before it is partitioned
   std::vector<OpLayer> layers;               // in the order of their first nodes
   std::vector<LayerEdge> edges;              // by the layer that reads, by its reads
-  std::vector<std::vector<Rule>> rules;      // by node: RulesOf, which each choice of a layer asks for
+  std::vector<std::vector<Rule>> splits;     // by node: SplitsOf, which each choice of a layer asks for
   std::vector<int> layer_of_node;            // -1: states and constants, which lie as their readers want
   std::vector<bool> wanted;                  // by value: its gradient is, for a parameter lies above it
   std::map<std::string, int> layer_of_name;  // of the user's nodes

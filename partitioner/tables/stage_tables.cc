@@ -86,7 +86,7 @@ absl::StatusOr<WholeLayers> WholeLayers::Of(LayerCosts& costs) {
   for (const OpLayer& layer : layers.layers) {
     const Node& lead = layers.lead(layer);
     const Shape& shape = layers.graph.type(lead.outputs[0]).shape;
-    const bool samples = SplitName(RulesOf(layers.graph, lead), shape, Cut::kSamples).has_value();
+    const bool samples = FindSplit(layers.splits[layer.nodes[0]], shape, Cut::kSamples) != nullptr;
     const absl::StatusOr<LayerCost>& cost = costs.Of(layer, {samples ? Cut::kSamples : Cut::kWhole, Cut::kFirst});
     if (!cost.ok()) return WithContext("layer '" + layer.name + "'", cost.status());
     whole.costs_.push_back(*cost);

@@ -34,9 +34,10 @@ class TwoLayersOnToy : public testing::Test {
 
 TEST(Choice, IsOneForEachDegrees) {
   const Mesh mesh = PrimeMesh(64);
-  EXPECT_EQ(AllChoices(mesh).size(), 210U) << "powers of two with a product of at most 64, in four dimensions";
+  // Powers of two with a product of at most 64: n, h, w, c without a summed dimension, and n, c, k with one.
+  EXPECT_EQ(AllChoices(mesh).size(), 210U + 56U);
   EXPECT_EQ(PrimeMesh(12).ToString(), "a0:3 a1:2 a2:2");
-  EXPECT_EQ(AllChoices(PrimeMesh(6)).size(), 25U);
+  EXPECT_EQ(AllChoices(PrimeMesh(6)).size(), 36U);
   EXPECT_EQ(ToString(AllChoices(PrimeMesh(6))[1], PrimeMesh(6)), "n3 h2");
 }
 
@@ -46,6 +47,15 @@ TEST(Choice, SamplesLieOutsideChannelsInside) {
     if (ToString(choice, mesh) != "n2 c2") continue;
     EXPECT_EQ(choice, (Choice{Cut::kSamples, Cut::kWhole, Cut::kChannels}));
   }
+}
+
+TEST(Choice, AxesThatAllLayersSplitAlikeAreOne) {
+  Mesh mesh = PrimeMesh(12);
+  std::vector<Choice> choices = {{Cut::kSamples, Cut::kChannels, Cut::kChannels},
+                                 {Cut::kWhole, Cut::kSummed, Cut::kSummed}};
+  JoinAxes(mesh, choices);
+  EXPECT_EQ(mesh.ToString(), "a0:3 a1:4");
+  EXPECT_EQ(choices, (std::vector<Choice>{{Cut::kSamples, Cut::kChannels}, {Cut::kWhole, Cut::kSummed}}));
 }
 
 TEST_F(TwoLayersOnToy, LayersAreOpsWithWhatFollowsThem) {
@@ -80,6 +90,47 @@ TEST_F(TwoLayersOnToy, CostOfALayer) {
   EXPECT_EQ(channels->weight_bytes, 3 * 4 * 10);
   EXPECT_FALSE(costs.Of(LayerOf("z"), {Cut::kHeight}).ok());
   EXPECT_NEAR(channels->update * 1e6, 3, 1e-3) << "a launch";
+}
+
+// z = a v with 3 of the 5 columns of a and rows of v on the first rank: z is a sum, and no gradient is.
+TEST_F(TwoLayersOnToy, ASummedDimensionMakesASum) {
+  LayerCosts costs(layers_, PrimeMesh(2), basis_);
+  const auto summed = costs.Of(LayerOf("z"), {Cut::kSummed});
+  ASSERT_TRUE(summed.ok()) << summed.status();
+  EXPECT_NEAR(summed->forward * 1e6, 3 + 144, 1e-3);
+  EXPECT_NEAR(summed->backward * 1e6, 2 * (3 + 144), 1e-3);
+  EXPECT_EQ(summed->synchronization, 0);
+  EXPECT_EQ(summed->weight_bytes, 3 * 4 * 9);
+  EXPECT_TRUE(summed->makes[0][0].partial());
+  EXPECT_EQ(summed->reads[0][0], AxisLayout::Split(1));
+  // h is summed before relu, which both ranks compute whole.
+  const auto with_relu = costs.Of(LayerOf("h"), {Cut::kSummed});
+  ASSERT_TRUE(with_relu.ok()) << with_relu.status();
+  EXPECT_TRUE(with_relu->makes[0][0].replicated());
+  // The loss is in pieces, which all-reduce a maximum and a sum of each row.
+  const auto of_classes = costs.Of(LayerOf("l"), {Cut::kSummed});
+  ASSERT_TRUE(of_classes.ok()) << of_classes.status();
+  EXPECT_EQ(of_classes->reads[0][0], AxisLayout::Split(1));
+  EXPECT_EQ(of_classes->forward_launches, 3);
+}
+
+// Megatron's pair: column then row, with nothing to move between them.
+TEST_F(TwoLayersOnToy, ChannelsThenASummedDimensionMoveNothing) {
+  LayerCosts costs(layers_, PrimeMesh(4), basis_);
+  const auto tables = MakeLayerTables(costs);
+  ASSERT_TRUE(tables.ok()) << tables.status();
+  const auto at = [&](int op, const std::string& name) {
+    const std::vector<std::string>& names = tables->tables.ops[op].configs;
+    return std::ranges::find(names, name) - names.begin();
+  };
+  const EdgeTable& edge = tables->tables.edges[1];
+  ASSERT_EQ(std::pair(edge.from, edge.to), std::pair(2, 3));
+  const auto seconds = [&](const char* from, const char* to) {
+    return (*edge.seconds)[at(2, from) * tables->tables.configs(3) + at(3, to)];
+  };
+  EXPECT_EQ(seconds("c4", "k4"), 0);
+  EXPECT_EQ(seconds("n2 c2", "n2 k2"), 0);
+  EXPECT_GT(seconds("n4", "k4"), 0);
 }
 
 // The adjoint of what is whole on every rank computes in parts: 3 of the 5 columns of da and 2 of the 3 of dv.
@@ -192,8 +243,9 @@ TEST_F(TwoLayersOnToy, TablesShareMatrices) {
   const auto tables = MakeLayerTables(costs);
   ASSERT_TRUE(tables.ok()) << tables.status();
   EXPECT_TRUE(CheckTables(tables->tables).ok());
-  EXPECT_EQ(tables->tables.ops[2].configs, (std::vector<std::string>{"n4", "n2 c2", "n2", "c4", "c2", "whole"}));
-  EXPECT_EQ(tables->tables.ops[3].configs.size(), 5U) << "3 channels are not 4";
+  EXPECT_EQ(tables->tables.ops[2].configs,
+            (std::vector<std::string>{"n4", "n2 c2", "n2 k2", "n2", "c4", "c2 k2", "c2", "k4", "k2", "whole"}));
+  EXPECT_EQ(tables->tables.ops[3].configs.size(), 9U) << "3 channels are not 4";
   EXPECT_LE(tables->matrices, 4);
 }
 
@@ -202,11 +254,11 @@ TEST_F(TwoLayersOnToy, GridModes) {
   const auto tables = GridModeTables(costs, /*of_groups=*/false);
   ASSERT_TRUE(tables.ok()) << tables.status();
   EXPECT_EQ(tables->mesh.ToString(), "data:2 model:2");
-  EXPECT_EQ(tables->tables.ops[2].configs, (std::vector<std::string>{"n4", "n2 c2", "n2"}));
+  EXPECT_EQ(tables->tables.ops[2].configs, (std::vector<std::string>{"n4", "n2 c2", "n2 k2", "n2"}));
   const int compiled = costs.compiled();
   const auto groups = GridModeTables(costs, /*of_groups=*/true);
   ASSERT_TRUE(groups.ok()) << groups.status();
-  EXPECT_EQ(groups->tables.ops[2].configs, (std::vector<std::string>{"n2 c2", "n2"}))
+  EXPECT_EQ(groups->tables.ops[2].configs, (std::vector<std::string>{"n2 c2", "n2 k2", "n2"}))
       << "dense layers share no samples";
   EXPECT_EQ(costs.compiled(), compiled) << "every choice of a group is one of the grid";
 }
