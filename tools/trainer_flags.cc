@@ -10,8 +10,8 @@ constexpr int64_t kMany = int64_t{1} << 53;
 std::vector<FlagDefinition> Parallelism() {
   return {
       IntFlag("ranks", "1", 1, kMostRanks,
-              "workers, each with a device of its own; unless given of sweep and --search all devices, of tipping as "
-              "many as the curve covers"),
+              "workers, each with a device of its own; unless given, sweep: all devices, --search: all devices or a "
+              "host's cores, tipping: as many as the curve covers"),
       IntFlag("dp", "1", 1, kMostRanks, "replicas of the model (data parallelism)"),
       IntFlag("mp", "1", 1, kMostRanks,
               "ranks of a worker group that share a model (model parallelism); of sweep and tipping 2 unless given"),
@@ -21,10 +21,9 @@ std::vector<FlagDefinition> Parallelism() {
       ChoiceFlag("input-gradients", "reduce_scatter", {"reduce_scatter", "all_reduce"},
                  "of layers split by channels; all_reduce: outputs are gathered right after each layer"),
       PathFlag("strategy", "a strategy file in place of --dp, --mp and how they split layers"),
-      ChoiceFlag(
-          "search", "none", {"none", "auto", "data", "grid", "groups", "placement", "pipeline", "layerwise"},
-          "find a strategy for --ranks of --cluster (unset: all of its devices); auto: the best of all searches; "
-          "calibrate: measures until it finds what it has measured"),
+      ChoiceFlag("search", "none", {"none", "auto", "data", "grid", "groups", "placement", "pipeline", "layerwise"},
+                 "find a strategy for --ranks of --cluster; auto: the best of all searches; "
+                 "calibrate: measures until it finds what it has measured"),
       ChoiceFlag(
           "solver", "own", {"own", "cbc"},
           "who looks for better placements where --search has no proof; cbc: the program of Debian's coinor-cbc"),

@@ -20,6 +20,12 @@ const char* Name(SearchKind search) {
   return "layerwise";
 }
 
+std::vector<SearchKind> SearchesWithin(SearchKind search) {
+  if (search == SearchKind::kLayerwise) return {SearchKind::kGrid, SearchKind::kGroups};
+  if (search == SearchKind::kGrid) return {SearchKind::kGroups};
+  return {};
+}
+
 std::optional<SearchKind> FindSearch(const std::string& name) {
   for (const SearchKind search : kSearches) {
     if (name == Name(search)) return search;

@@ -19,6 +19,8 @@ enum class SearchKind : uint8_t { kData, kGrid, kGroups, kPlacement, kPipeline, 
 inline constexpr SearchKind kSearches[] = {SearchKind::kData,      SearchKind::kGrid,     SearchKind::kGroups,
                                            SearchKind::kPlacement, SearchKind::kPipeline, SearchKind::kLayerwise};
 const char* Name(SearchKind search);
+// Those whose plans are all among the plans of a search: of kLayerwise grids and groups, of kGrid groups.
+std::vector<SearchKind> SearchesWithin(SearchKind search);
 std::optional<SearchKind> FindSearch(const std::string& name);
 
 struct Candidate {
@@ -26,6 +28,7 @@ struct Candidate {
   std::string plan;  // "data:2 model:2", for people
   Strategy strategy;
   std::optional<Judgement> judgement;  // of the search on its tables; none: there was nothing to search
+  int idle_ranks = 0;                  // of the mesh, which compute nothing
 };
 
 struct Finalist {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "graph/ir/node_view.h"
@@ -24,6 +25,12 @@ namespace {
 Candidate CandidateOf(SearchKind search, Strategy strategy, const Judgement& judgement) {
   const std::string plan = strategy.mesh.ToString();
   return {search, plan, std::move(strategy), judgement};
+}
+
+// `idle` ranks of each of `data` groups compute nothing, which the plan says.
+void SetIdle(int data, int idle, Candidate& candidate) {
+  candidate.idle_ranks = data * idle;
+  if (idle > 0) candidate.plan += fmt::format(" ({} ranks idle)", candidate.idle_ranks);
 }
 
 }  // namespace
@@ -93,7 +100,10 @@ absl::StatusOr<std::vector<Candidate>> Searcher::Layerwise(double bytes) {
     if (!answer.ok()) continue;
     lower_bound = std::min(lower_bound, answer->lower_bound);
     if (best && best->judgement->seconds <= answer->seconds) continue;
-    Strategy strategy = StrategyOfChoices(forward_, layers_, tables->mesh, ChoicesOf(*tables, answer->plan));
+    Mesh mesh = tables->mesh;
+    std::vector<Choice> choices = ChoicesOf(*tables, answer->plan);
+    JoinAxes(mesh, choices);
+    Strategy strategy = StrategyOfChoices(forward_, layers_, mesh, choices);
     best = CandidateOf(SearchKind::kLayerwise, std::move(strategy), *answer);
   }
   if (!best) return reason;
@@ -118,7 +128,10 @@ absl::StatusOr<std::vector<Candidate>> Searcher::Placements(double bytes) {
     ASSIGN_OR_RETURN(const WholeLayers whole, WholeLayers::Of(CostsOfGroups(model)));
     ASSIGN_OR_RETURN(const Answer<std::vector<int>> answer, PlaceStep(whole, model, bytes, solver_));
     Strategy strategy = StrategyOfRanks(forward_, layers_, ranks_ / model, "model", model, answer.plan);
-    return CandidateOf(SearchKind::kPlacement, std::move(strategy), answer);
+    Candidate candidate = CandidateOf(SearchKind::kPlacement, std::move(strategy), answer);
+    const auto used = static_cast<int>(std::set<int>(answer.plan.begin(), answer.plan.end()).size());
+    SetIdle(ranks_ / model, model - used, candidate);
+    return candidate;
   });
 }
 
@@ -156,8 +169,7 @@ Candidate Searcher::Pipelined(const Answer<PipelinePlan>& answer, int data, int 
   if (answer.plan.micro_batches > 1) strategy.pipeline.order = answer.plan.order;
   strategy.pipeline.stage_axis = "stage";
   Candidate candidate = CandidateOf(SearchKind::kPipeline, std::move(strategy), answer);
-  const auto used = static_cast<int>(answer.plan.first_layer.size());
-  if (used < stages) candidate.plan += fmt::format(" ({} idle)", stages - used);
+  SetIdle(data, stages - static_cast<int>(answer.plan.first_layer.size()), candidate);
   candidate.plan += fmt::format(", {} micro-batches, {}", answer.plan.micro_batches, Name(answer.plan.order));
   return candidate;
 }

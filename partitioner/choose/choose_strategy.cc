@@ -1,6 +1,10 @@
 #include "partitioner/choose/choose_strategy.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "partitioner/choose/candidates.h"
@@ -13,6 +17,8 @@
 namespace partita {
 namespace {
 
+constexpr double kLeastGain = 0.01;  // of another size of buckets
+
 class Chooser {
  public:
   Chooser(const ChooseRequest& request, const LayerGraph& layers)
@@ -21,37 +27,74 @@ class Chooser {
         searcher_(request.model.graph, layers, request.ranks, request.basis, request.solver) {}
 
   std::vector<Finalist> Run() {
+    if (request_.searches.empty()) TryPlain(SearchKind::kData);
     for (const SearchKind search : kSearches) {
-      if (!request_.searches.contains(search)) continue;
-      Try(search);
-      TryPlain(search);
+      if (!Asked(search)) continue;
+      Try(search, search);
+      for (const SearchKind within : SearchesWithin(search)) {
+        if (!Asked(within)) Try(within, search);
+      }
+      if (search != SearchKind::kData && !AsksSolverAlone()) TryPlain(search);
     }
+    if (request_.buckets) TryBuckets();
     return std::move(finalists_);
   }
 
  private:
-  // Tables leave out what does not lie in one layer: what buckets and streams hide, and what passes fuse. So what
-  // anybody would try first is always compared.
+  bool Asked(SearchKind search) const { return request_.searches.contains(search); }
+
+  // Then a placement is wanted, not what is faster.
+  bool AsksSolverAlone() const { return request_.solver && request_.searches == std::set{SearchKind::kPlacement}; }
+
+  static bool IsCompiled(const Finalist& one) { return one.seconds > 0; }
+
+  // Tables lack the effects between layers: what buckets and streams hide, and what passes fuse. So every search also
+  // compares the plans that a user would try first.
+  // Where a search has found nothing, its reason stays the answer.
   void TryPlain(SearchKind search) {
+    const bool alone = request_.searches.empty();
+    if (!alone && std::ranges::none_of(finalists_, IsCompiled)) return;
     for (Candidate& candidate : PlainCandidates(request_.model.graph, request_.ranks, search)) {
       const bool is_data = candidate.strategy.mesh.axes[1].size == 1;
-      if (is_data && request_.searches.contains(SearchKind::kData)) continue;
+      if ((is_data && Asked(SearchKind::kData)) || !plain_.insert(candidate.plan).second) continue;
       Finalist finalist = Compiled(std::move(candidate));
-      if (finalist.seconds > 0) finalists_.push_back(std::move(finalist));
+      if (IsCompiled(finalist)) finalists_.push_back(std::move(finalist));
     }
   }
 
-  // Its best plan; where that does not fit, also the best that does by the tables.
-  void Try(SearchKind search) {
-    const size_t before = finalists_.size();
-    Try(search, kNever);
-    const bool fits = std::none_of(finalists_.begin() + static_cast<std::ptrdiff_t>(before), finalists_.end(),
-                                   [](const Finalist& one) { return absl::IsResourceExhausted(one.status); });
-    if (!fits && search != SearchKind::kData) Try(search, BytesOfRank());
+  // What buckets hide of the sums of gradients no table knows: of the fastest plan further sizes are simulated.
+  void TryBuckets() {
+    const Finalist* fastest = nullptr;
+    for (const Finalist& one : finalists_) {
+      if (!one.status.ok() || one.candidate.strategy.mesh.size() == 1) continue;
+      if (fastest == nullptr || one.seconds < fastest->seconds) fastest = &one;
+    }
+    if (fastest == nullptr || request_.program.bucket_bytes >= 0) return;
+    const Candidate plan = fastest->candidate;
+    const double most = fastest->seconds * (1 - kLeastGain);
+    for (const int64_t mebibytes : {1, 4, 16, 64}) {
+      Candidate candidate = plan;
+      candidate.strategy.bucket_bytes = mebibytes << 20;
+      candidate.plan += fmt::format(", buckets of {} MiB", mebibytes);
+      Finalist finalist = Compiled(std::move(candidate));
+      if (finalist.status.ok() && finalist.seconds < most) finalists_.push_back(std::move(finalist));
+    }
   }
 
-  void Try(SearchKind search, double bytes) {
+  // Its best plan; where that does not fit, also the best that does by the tables. `as`: the search that was asked for,
+  // whose plans these are as well.
+  void Try(SearchKind search, SearchKind as) {
+    const size_t before = finalists_.size();
+    Try(search, as, kNever);
+    const bool fits = std::none_of(finalists_.begin() + static_cast<std::ptrdiff_t>(before), finalists_.end(),
+                                   [](const Finalist& one) { return absl::IsResourceExhausted(one.status); });
+    if (!fits && search != SearchKind::kData) Try(search, as, BytesOfRank());
+  }
+
+  void Try(SearchKind search, SearchKind as, double bytes) {
     absl::StatusOr<std::vector<Candidate>> candidates = searcher_.CandidatesOf(search, bytes);
+    for (size_t i = 0; candidates.ok() && i < candidates->size(); ++i) (*candidates)[i].search = as;
+    search = as;
     if (!candidates.ok()) {
       if (IsKnown(search, candidates.status())) return;
       Finalist none{{search, "none", {}, std::nullopt}, candidates.status()};
@@ -115,6 +158,7 @@ class Chooser {
   const Setting setting_;
   Searcher searcher_;
   std::vector<Finalist> finalists_;
+  std::set<std::string> plain_;  // plans of flags that were tried
 };
 
 }  // namespace
@@ -129,7 +173,9 @@ absl::StatusOr<std::vector<Finalist>> FindFinalists(const ChooseRequest& request
 
 absl::StatusOr<std::vector<Finalist>> ChooseStrategy(const ChooseRequest& request) {
   ASSIGN_OR_RETURN(std::vector<Finalist> finalists, FindFinalists(request));
-  return Ranked(std::move(finalists), {});
+  ASSIGN_OR_RETURN(finalists, Ranked(std::move(finalists), {}));
+  PreferFewerRanks(finalists);
+  return finalists;
 }
 
 }  // namespace partita

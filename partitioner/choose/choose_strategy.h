@@ -23,8 +23,9 @@ struct ChooseRequest {
   const Model& model;
   int ranks = 1;
   int64_t batch = 0;              // of the model, for those who compare plans of several
-  std::set<SearchKind> searches;  // at least one
+  std::set<SearchKind> searches;  // none: only what --dp and --mp say
   CostBasis basis;
+  bool buckets = false;            // also try sizes of gradient buckets for the fastest plan
   int64_t memory_bytes = 0;        // that a rank may use, beside what its device has; 0: no more than that
   ProgramSolver solver = nullptr;  // of what the search of placements cannot prove; nullptr: there is none
   std::function<void(Strategy& strategy)> amend = nullptr;  // what is said of all plans, before they are compiled
@@ -34,11 +35,12 @@ struct ChooseRequest {
   ScheduleOptions schedule;
 };
 
-// What was compiled, in the order of the searches; of searches of grids and groups also what is split by flags, without
-// a search. What does not fit or compile says so. kInvalidArgument: the search has nothing to choose. Deterministic.
+// What was compiled, in the order of the searches: of each its own plans, those of the searches within it
+// (SearchesWithin), and what --dp and --mp say, unless kData is asked alone or a solver for placements alone. What does
+// not fit or compile says so. kInvalidArgument: there is nothing to choose. Deterministic.
 absl::StatusOr<std::vector<Finalist>> FindFinalists(const ChooseRequest& request);
 
-// The same, the fastest first (Ranked).
+// The same, the fastest first (Ranked), but for PreferFewerRanks.
 absl::StatusOr<std::vector<Finalist>> ChooseStrategy(const ChooseRequest& request);
 
 }  // namespace partita

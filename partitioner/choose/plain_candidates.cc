@@ -10,18 +10,19 @@
 namespace partita {
 
 std::vector<Candidate> PlainCandidates(const Graph& forward, int ranks, SearchKind search) {
+  DataModelOptions of_groups;
+  of_groups.convolutions = LayerSplit::kSamples;
   std::vector<Candidate> candidates;
-  const bool of_groups = search == SearchKind::kGroups, of_layers = search == SearchKind::kLayerwise;
-  if (search != SearchKind::kGrid && !of_groups && !of_layers) return candidates;
-  DataModelOptions options;
-  if (of_groups) options.convolutions = LayerSplit::kSamples;
-  for (int model = of_groups ? 2 : 1; model <= ranks; ++model) {
-    if (ranks % model != 0 || (of_layers && model > 1)) continue;
+  const auto add = [&](int model, const DataModelOptions& options, const char* flag) {
     absl::StatusOr<Strategy> strategy = DataModelStrategy(forward, ranks / model, model, options);
-    if (!strategy.ok()) continue;
-    const std::string flags =
-        fmt::format("--dp={} --mp={}{}", ranks / model, model, of_groups ? " --convolutions=samples" : "");
+    if (!strategy.ok()) return;
+    const std::string flags = fmt::format("--dp={} --mp={}{}", ranks / model, model, flag);
     candidates.push_back({search, flags, *std::move(strategy), std::nullopt});
+  };
+  for (int model = 1; model <= ranks; ++model) {
+    if (ranks % model != 0) continue;
+    add(model, {}, "");
+    if (model > 1) add(model, of_groups, " --convolutions=samples");
   }
   return candidates;
 }

@@ -9,9 +9,8 @@
 
 namespace partita {
 
-// In the form in which a search looks for better ones, without tables, for each way to cut the ranks into replicas: of
-// kGrid every layer's channels over a replica's ranks, of kGroups those of dense layers alone, of kLayerwise replicas of
-// one rank alone; of others none.
+// For each way to cut the ranks into replicas, with the channels of all layers over a replica's ranks, and with those
+// of dense layers alone. They count as plans of `search`.
 std::vector<Candidate> PlainCandidates(const Graph& forward, int ranks, SearchKind search);
 
 }  // namespace partita

@@ -54,6 +54,13 @@ std::string ReasonAgainst(const Finalist& finalist, const Finalist& best) {
   if (!finalist.status.ok()) return std::string(finalist.status.message());
   const Comparison comparison = ComparisonBy(best.objective);
   const double more = finalist.value - best.value;
+  if (more < 0) {
+    const double percent = -100 * more / best.value;
+    const int idle = finalist.candidate.idle_ranks;
+    return fmt::format("faster by only {:.1f} %, which predictions cannot tell, but {}", percent,
+                       idle > 0 ? fmt::format("{} ranks would be idle", idle)
+                                : fmt::format("needs {} ranks, not {}", finalist.setting.ranks, best.setting.ranks));
+  }
   if (more > 0) return fmt::format("{} by {:.1f} %", comparison.worse, 100 * more / best.value);
   const double slower = finalist.seconds - best.seconds;
   if (slower > 0) return fmt::format("{}, slower by {:.1f} %", comparison.same, 100 * slower / best.seconds);
@@ -61,7 +68,7 @@ std::string ReasonAgainst(const Finalist& finalist, const Finalist& best) {
 }
 
 std::string Proof(const Candidate& candidate) {
-  if (!candidate.judgement) return "not searched";
+  if (!candidate.judgement) return "plain";
   if (candidate.judgement->Gap() == 0) return "the best on its tables";
   return fmt::format("gap {:.2f} %", 100 * candidate.judgement->Gap());
 }
@@ -112,6 +119,16 @@ absl::StatusOr<std::vector<Finalist>> Ranked(std::vector<Finalist> finalists, co
   return finalists;
 }
 
+void PreferFewerRanks(std::vector<Finalist>& ranked) {
+  if (ranked[0].objective != ObjectiveKind::kStep) return;
+  const double most = ranked[0].value * (1 + kPredictionError);
+  const auto eligible = [&](const Finalist& one) { return one.status.ok() && one.value <= most; };
+  const auto end = std::ranges::find_if_not(ranked, eligible);
+  const auto waste = [](const Finalist& one) { return std::pair(one.candidate.idle_ranks > 0, one.setting.ranks); };
+  const auto best = std::ranges::min_element(ranked.begin(), end, {}, waste);
+  std::rotate(ranked.begin(), best, best + 1);
+}
+
 std::string FormatFinalists(const std::vector<Finalist>& finalists) {
   static constexpr char kRow[] = "{:<9}  {:<{}}  {:>9}  {:>9}  {}{}\n";
   const std::vector<const Finalist*> told = Told(finalists);
@@ -133,15 +150,17 @@ std::string FormatFinalists(const std::vector<Finalist>& finalists) {
 std::vector<std::string> ReasonsFor(const std::vector<Finalist>& finalists) {
   const Finalist& best = finalists[0];
   const Candidate& candidate = best.candidate;
-  std::vector<std::string> lines = {fmt::format("Found by the search '{}': {}.", Name(candidate.search), NameOf(best)),
-                                    fmt::format("Predicted: {:.3f} ms a step, {:.1f} MB on the fullest rank.",
-                                                1e3 * best.seconds, static_cast<double>(best.memory_bytes) / kMega)};
+  const char* const plain = candidate.judgement ? "" : ", a plain plan, as flags ask for";
+  std::vector<std::string> lines = {
+      fmt::format("Found by the search '{}': {}{}.", Name(candidate.search), NameOf(best), plain),
+      fmt::format("Predicted: {:.3f} ms a step, {:.1f} MB on the fullest rank.", 1e3 * best.seconds,
+                  static_cast<double>(best.memory_bytes) / kMega)};
   if (best.objective != ObjectiveKind::kStep) {
     lines.push_back(fmt::format("Chosen by {}: {}.", Name(best.objective), FormatValue(best.objective, best.value)));
   }
   if (candidate.judgement) {
     lines.push_back(fmt::format(
-        "On the search's tables {:.3f} ms, and no plan of its kind on its mesh takes less than {:.3f} ms: {}.",
+        "The search's tables estimate {:.3f} ms, and at least {:.3f} ms for every plan of its kind on its mesh: {}.",
         1e3 * candidate.judgement->seconds, 1e3 * candidate.judgement->lower_bound, Proof(candidate)));
     if (candidate.search == SearchKind::kLayerwise) {
       lines.push_back(
@@ -157,6 +176,37 @@ std::vector<std::string> ReasonsFor(const std::vector<Finalist>& finalists) {
   for (const Rejected& rejected : candidate.judgement->rejected)
     lines.push_back(fmt::format("Next to it, on the tables: {}: {}.", rejected.plan, rejected.reason));
   return lines;
+}
+
+std::string FormatWords(const std::vector<Finalist>& finalists) {
+  struct Word {
+    const char *part, *meaning;
+  };
+  static constexpr Word kWords[] = {
+      {"data:", "data:N       N replicas of the model, each with its share of the samples"},
+      {"model:", "model:N      N ranks share the layers of a replica"},
+      {"stage:", "stage:N      N pipeline stages of consecutive layers, a rank each"},
+      {"a0:", "a0:N, a1:N   factors of the ranks; each layer is split along a dimension of its own over each"},
+      {"--dp=", "--dp, --mp   what these flags say"},
+      {"ranks idle", "ranks idle   ranks of the mesh that compute nothing, because fewer are faster"},
+      {"micro-batches",
+       "gpipe, 1f1b  order of the micro-batches on a stage: all forward first; forward and backward in "
+       "turns (_overlap: while others travel)"},
+      {"buckets of", "buckets      gradients are summed in groups of about this size"},
+  };
+  std::string text, plans;
+  bool tables = false;
+  for (const Finalist* one : Told(finalists)) {
+    plans += one->candidate.plan + "\n";
+    tables = tables || one->candidate.judgement;
+  }
+  for (const auto& [part, meaning] : kWords) {
+    if (plans.find(part) != std::string::npos) text += fmt::format("{}\n", meaning);
+  }
+  if (!tables) return text;
+  return text +
+         "tables       estimates of each layer and transfer, which the search adds up; step ms is simulated\n"
+         "gap          how much slower than the best plan of its kind it can be, on the tables\n";
 }
 
 std::string FormatValue(ObjectiveKind objective, double value) {

@@ -16,8 +16,18 @@ namespace partita {
 // kInvalidArgument: none can be run, and why the first cannot; ValueOf has no value of one.
 absl::StatusOr<std::vector<Finalist>> Ranked(std::vector<Finalist> finalists, const Objective& objective);
 
+// By how much predictions of two plans have to differ to tell which is faster (docs/measured.md 5).
+inline constexpr double kPredictionError = 0.06;
+
+// Of plans for the shortest step, ranked: moves one to the front that leaves no rank idle, and of these one that needs
+// the fewest ranks, if its step is at most kPredictionError longer than the first one's.
+void PreferFewerRanks(std::vector<Finalist>& ranked);
+
 // Ranked ones as a table for people, the chosen one first.
 std::string FormatFinalists(const std::vector<Finalist>& finalists);
+
+// What the words in that table mean, a line each.
+std::string FormatWords(const std::vector<Finalist>& finalists);
 
 // Why a strategy was chosen: which search, by what, predicted seconds, bound or gap, what was rejected. A line each.
 std::vector<std::string> ReasonsFor(const std::vector<Finalist>& finalists);

@@ -40,6 +40,14 @@ absl::Status CheckRanks(const Cluster& cluster, int ranks) {
                          Quoted(cluster.name), cluster.devices.size(), ranks);
 }
 
+int RanksByDefault(const Cluster& cluster) {
+  const auto devices = static_cast<int>(cluster.devices.size());
+  // Ranks take devices in their order, so they cannot pass over those of one domain for those of the next.
+  const bool one_host = RanksSharingCores(cluster, 0, devices) == devices;
+  const int cores = cluster.KindOf(0).cores;
+  return one_host && cores > 0 ? std::min(devices, cores) : devices;
+}
+
 std::vector<int> DomainsOf(const Cluster& cluster, int device) {
   std::vector<int> path;
   for (int d = cluster.devices[device].domain; d >= 0; d = cluster.domains[d].parent) path.push_back(d);

@@ -72,6 +72,9 @@ struct Cluster {
 // kInvalidArgument: there are more ranks than devices.
 absl::Status CheckRanks(const Cluster& cluster, int ranks);
 
+// How many ranks a plan has there unless a user says: one a device, but of devices that share cores one a core.
+int RanksByDefault(const Cluster& cluster);
+
 // The domains from the outermost to the one that `device` lies in.
 std::vector<int> DomainsOf(const Cluster& cluster, int device);
 

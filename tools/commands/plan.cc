@@ -178,7 +178,8 @@ class Planning {
   absl::Status TellChosen() {
     if (flags_.IsSet("save-strategy")) RETURN_IF_ERROR(Save(flags_.Text("save-strategy")));
     const bool text = flags_.Text("format") == "text";
-    if (text && !chosen_.finalists.empty()) out_ << FormatFinalists(chosen_.finalists) << "\n";
+    if (text && !chosen_.finalists.empty())
+      out_ << FormatFinalists(chosen_.finalists) << "\n" << FormatWords(chosen_.finalists) << "\n";
     if (!text || objective_.kind == ObjectiveKind::kStep) return absl::OkStatus();
     for (const std::string& why : chosen_.left_out) out_ << why << "\n";
     ASSIGN_OR_RETURN(const PlanObjectiveProto told, ObjectiveOfChosen());

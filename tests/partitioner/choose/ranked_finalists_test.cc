@@ -120,6 +120,40 @@ TEST(Ranked, SaysWhatIsNearestWhereNoneFits) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("needs 200 bytes: 50 too many"));
 }
 
+TEST(PreferFewerRanks, WherePredictionsCannotTell) {
+  const auto chosen = [](std::vector<Finalist> finalists, ObjectiveKind objective = ObjectiveKind::kStep) {
+    auto ranked = Ranked(std::move(finalists), {objective});
+    EXPECT_TRUE(ranked.ok()) << ranked.status();
+    PreferFewerRanks(*ranked);
+    return *std::move(ranked);
+  };
+  Finalist idle = Compiled(1, 100, {8, 64}), busy = Compiled(1.05, 100, {8, 64}), slow = Compiled(1.07, 100, {8, 64});
+  idle.candidate.idle_ranks = 3;
+  EXPECT_EQ(chosen({idle, busy})[0].seconds, 1.05);
+  EXPECT_EQ(chosen({idle, slow})[0].seconds, 1) << "that much is no error";
+  EXPECT_THAT(FormatFinalists(chosen({idle, busy})), HasSubstr("faster by only 4.8 %"));
+  EXPECT_THAT(FormatFinalists(chosen({idle, busy})), HasSubstr("3 ranks would be idle"));
+  const Finalist few = Compiled(1.05, 100, {1, 64}), fewer_but_slow = Compiled(1.2, 100, {1, 64});
+  EXPECT_EQ(chosen({Compiled(1, 100, {2, 64}), few, fewer_but_slow})[0].setting.ranks, 1);
+  EXPECT_EQ(chosen({Compiled(1, 100, {2, 64}), fewer_but_slow})[0].setting.ranks, 2);
+  EXPECT_THAT(FormatFinalists(chosen({Compiled(1, 100, {2, 64}), few})), HasSubstr("needs 2 ranks, not 1"));
+  Finalist too_large = few;
+  too_large.status = ResourceExhausted("too large");
+  EXPECT_EQ(chosen({Compiled(1, 100, {2, 64}), too_large})[0].setting.ranks, 2);
+  EXPECT_EQ(chosen({idle, busy}, ObjectiveKind::kCost)[0].seconds, 1) << "who asks for another objective gets it";
+  // Of equal waste the fastest.
+  EXPECT_EQ(chosen({Compiled(1.02, 100, {2, 64}), Compiled(1.01, 100, {2, 64}), Compiled(1, 100, {4, 64})})[0].seconds,
+            1.01);
+}
+
+TEST(FormatWords, SaysWhatTheTableMeans) {
+  Finalist one = Compiled(1, 100, {8, 64});
+  one.candidate.plan = "data:2 stage:4 (2 ranks idle), 4 micro-batches, 1f1b";
+  const std::string words = FormatWords({one});
+  for (const char* word : {"data:N", "stage:N", "ranks idle", "1f1b"}) EXPECT_THAT(words, HasSubstr(word));
+  EXPECT_THAT(words, testing::Not(HasSubstr("model:N")));
+}
+
 TEST(FormatFinalists, TellsAllOfTheChosenSettingAndTheBestOfOthers) {
   const auto ranked = Ranked({Compiled(1, 100, {8, 64}), Compiled(1.5, 100, {8, 64}), Compiled(0.8, 100, {8, 16}),
                               Compiled(0.9, 100, {8, 16})},

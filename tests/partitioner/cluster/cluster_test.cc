@@ -158,6 +158,7 @@ TEST(ShippedClusters, AreRead) {
     const absl::StatusOr<Cluster> cluster = LoadCluster("partitioner/clusters/" + name + ".pbtxt");
     ASSERT_TRUE(cluster.ok()) << cluster.status();
     EXPECT_EQ(cluster->devices.size(), devices) << name;
+    EXPECT_EQ(RanksByDefault(*cluster), name == "two_cores" ? 2 : static_cast<int>(devices)) << name;
   }
 }
 

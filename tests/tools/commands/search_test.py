@@ -103,6 +103,36 @@ class SearchTest(TrainerCase):
                                  "--search=layerwise", "--cluster=" + CORES, "--ranks=4", model)
                 self.assertTrue(json.loads(done.stdout)["equal"])
 
+    def test_without_ranks_a_host_has_one_for_each_core_at_most(self):
+        plan = ["plan", "--cluster=" + CORES, "--format=json", LENET]
+        found = json.loads(self.call(*plan, "--search=auto").stdout)
+        self.assertLessEqual(len(found["ranks"]), 2, "the machine has two cores, and 64 devices")
+        chosen, *others = found["finalists"]
+        self.assertLessEqual(chosen["step_seconds"], 1.06 * min(one["step_seconds"] for one in others))
+        self.assertEqual({one["ranks"] for one in found["finalists"]}, {1, 2})
+
+    def test_no_search_is_slower_than_flags(self):
+        for ranks in ("--ranks=2", "--ranks=4"):
+            plan = ["plan", "--cluster=" + CORES, ranks, LENET]
+            seconds = {}
+            for search in ("auto", "grid", "groups", "placement", "pipeline", "layerwise"):
+                text = self.call(*plan, "--search=" + search).stdout
+                seconds[search] = float(re.search(r" (\d+\.\d+) +\d+\.\d  chosen; ", text).group(1))
+            for flags in (["--dp=" + ranks[-1]], ["--mp=" + ranks[-1]]):
+                text = self.call("plan", "--cluster=" + CORES, *flags, LENET).stdout
+                by_flags = float(re.search(r"a step takes (\d+\.\d+) ms", text).group(1))
+                for search, found in seconds.items():
+                    with self.subTest(search=search, flags=flags):
+                        self.assertLessEqual(found, by_flags)
+            self.assertEqual(min(seconds.values()), seconds["auto"])
+
+    def test_the_words_of_the_table_are_explained(self):
+        text = self.call("plan", "--search=auto", "--cluster=" + CORES, "--ranks=4", LENET).stdout
+        table, words = text.split("\n\n")[:2]
+        self.assertIn("data:4", table)
+        for word in ("data:N", "model:N", "stage:N", "gap", "tables"):
+            self.assertRegex(words, "(?m)^" + word)
+
     def test_trains(self):
         done = self.train("--search=grid", "--cluster=" + CORES, "--ranks=2", "--save-strategy=found.pbtxt", MLP)
         self.assertIn("chosen; ", done.stdout)

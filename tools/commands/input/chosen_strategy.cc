@@ -48,8 +48,9 @@ absl::StatusOr<ProgramSolver> SolverOf(const Flags& flags) {
   return solver;
 }
 
-absl::StatusOr<std::vector<Finalist>> SearchWith(const Flags& flags, const Model& model, bool exact,
-                                                 const Machine& machine, const Setting& setting) {
+absl::StatusOr<std::vector<Finalist>> SearchWith(const Flags& flags, const std::set<SearchKind>& searches,
+                                                 const Model& model, bool exact, const Machine& machine,
+                                                 const Setting& setting) {
   ASSIGN_OR_RETURN(const MachineSpeed speed, SpeedFor(flags, machine, setting.ranks));
   ASSIGN_OR_RETURN(const double copies, CopiesOfWeights(model));
   const SessionOptions options = exact ? ReadExactSessionOptions(flags, speed) : ReadPlanOptions(flags, speed);
@@ -63,8 +64,9 @@ absl::StatusOr<std::vector<Finalist>> SearchWith(const Flags& flags, const Model
   const ChooseRequest request{.model = model,
                               .ranks = setting.ranks,
                               .batch = setting.batch,
-                              .searches = SearchesOf(flags),
+                              .searches = searches,
                               .basis = {Ops(), machine.cluster, times, copies},
+                              .buckets = flags.Text("search") == "auto",
                               .memory_bytes = flags.Int("memory"),
                               .solver = solver,
                               .amend = [&flags](Strategy& strategy) { SetOptions(flags, strategy); },
@@ -78,9 +80,22 @@ absl::StatusOr<std::vector<Finalist>> SearchWith(const Flags& flags, const Model
 
 absl::StatusOr<std::vector<Finalist>> FinalistsOf(const Flags& flags, const Model& model, int64_t batch, bool exact,
                                                   const Machine& machine, const Setting& setting) {
-  if (setting.batch == batch) return SearchWith(flags, model, exact, machine, setting);
+  if (setting.batch == batch) return SearchWith(flags, SearchesOf(flags), model, exact, machine, setting);
   ASSIGN_OR_RETURN(const Model sized, WithBatch(model, setting.batch, Ops()));
-  return SearchWith(flags, sized, exact, machine, setting);
+  return SearchWith(flags, SearchesOf(flags), sized, exact, machine, setting);
+}
+
+// Where --ranks does not say how many, threads may be fewer than the machine allows: the plans of --dp and --mp on 1,
+// 2, 4, ... ranks. The number of processes of a job is fixed before its plan is.
+std::vector<Finalist> OfFewerRanks(const Flags& flags, const Model& model, bool exact, const Machine& machine,
+                                   const Setting& most) {
+  std::vector<Finalist> finalists;
+  if (flags.Given("ranks") || machine.processes) return finalists;
+  for (int ranks = 1; ranks < most.ranks; ranks *= 2) {
+    absl::StatusOr<std::vector<Finalist>> found = SearchWith(flags, {}, model, exact, machine, {ranks, most.batch});
+    if (found.ok()) std::ranges::move(*found, std::back_inserter(finalists));
+  }
+  return finalists;
 }
 
 // Searches what the objective can prefer, and compares all that is found. A setting of several that the graph cannot
@@ -108,8 +123,11 @@ absl::StatusOr<ChosenStrategy> Search(const Flags& flags, Model model, bool exac
     }
   }
   if (finalists.empty()) return none;
+  if (objective.kind == ObjectiveKind::kStep)
+    std::ranges::move(OfFewerRanks(flags, model, exact, *machine, {ranks, *batch}), std::back_inserter(finalists));
   absl::StatusOr<std::vector<Finalist>> ranked = Ranked(std::move(finalists), objective);
   if (!ranked.ok()) return AsNoDevice(WithContext(path, ranked.status()));
+  PreferFewerRanks(*ranked);
   ChosenStrategy chosen;
   chosen.finalists = *std::move(ranked);
   const Finalist& best = chosen.finalists[0];
@@ -144,7 +162,7 @@ absl::StatusOr<int64_t> RanksOfSearch(const Flags& flags) {
 }
 
 int64_t RanksOn(const Machine& machine, const Flags& flags) {
-  return flags.Given("ranks") ? flags.Int("ranks") : static_cast<int64_t>(machine.cluster.devices.size());
+  return flags.Given("ranks") ? flags.Int("ranks") : RanksByDefault(machine.cluster);
 }
 
 absl::StatusOr<ChosenStrategy> ChosenStrategyOf(const Flags& flags, const Model& model, bool exact,

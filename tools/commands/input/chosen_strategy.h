@@ -25,7 +25,7 @@ bool Searches(const Flags& flags);
 // FlagError: --search beside flags that say what it is to find, --save-strategy without it.
 absl::Status CheckSearchFlags(const Flags& flags);
 
-// --ranks, else the devices of the machine: how many ranks are planned for.
+// How many ranks are planned for: --ranks, else RanksByDefault of the machine.
 int64_t RanksOn(const Machine& machine, const Flags& flags);
 // The same of the machine that the flags name. FlagError: none.
 absl::StatusOr<int64_t> RanksOfSearch(const Flags& flags);

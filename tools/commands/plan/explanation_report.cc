@@ -92,10 +92,11 @@ std::string CollectivesTable(const ExplainedPlan& explained, size_t most) {
   return "\n" + FormatTable(rows, 3);
 }
 
-// The best that can be run beside the chosen one; nullptr: there is none.
+// The best that can be run beside the chosen one, and that was not passed over for it (PreferFewerRanks); nullptr:
+// there is none.
 const Finalist* NextBest(const std::vector<Finalist>& finalists) {
   for (size_t i = 1; i < finalists.size(); ++i) {
-    if (finalists[i].status.ok()) return &finalists[i];
+    if (finalists[i].status.ok() && finalists[i].value >= finalists[0].value) return &finalists[i];
   }
   return nullptr;
 }

@@ -1,0 +1,175 @@
+// No strategy that a person or a dice writes is predicted to be faster than what all searches together choose: among
+// others splits of what is summed over (input channels, classes, rows of a table), as in Megatron's pair of layers.
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "graph/proto_io/proto_io.h"
+#include "ops/host/host_kernels.h"
+#include "ops/registry.h"
+#include "partitioner/choose/choose_strategy.h"
+#include "partitioner/clusters/shipped_clusters.h"
+#include "partitioner/predict/predicted_plan.h"
+#include "tests/partitioner/hosts.h"
+#include "tools/models/models.h"
+
+namespace partita {
+namespace {
+
+constexpr char kEnd[] =
+    "schema_version: 1 name: 'hand' loss: \"loss\" optimizer {} learning_rate { schedule: \"constant\" base: 0.01 }";
+
+std::string Input(const std::string& name, const std::string& shape, const std::string& dtype = "") {
+  const std::string type = dtype.empty() ? "" : "attributes { name: 'dtype' text: '" + dtype + "' }";
+  return "nodes { name: '" + name + "' op: 'input' " + type + " attributes { name: 'shape' integers { values: [" +
+         shape + "] } } }";
+}
+
+std::string Weights(const std::string& name, const std::string& shape) {
+  return "nodes { name: '" + name + "' op: 'parameter' attributes { name: 'initializer' text: 'he_normal' } " +
+         "attributes { name: 'shape' integers { values: [" + shape + "] } } }";
+}
+
+std::string Node(const std::string& name, const std::string& op, const std::string& a, const std::string& b = "") {
+  return "nodes { name: '" + name + "' op: '" + op + "' inputs: '" + a + "'" +
+         (b.empty() ? "" : " inputs: '" + b + "'") + " }";
+}
+
+// x [64,4096] -> 16384 -> gelu -> 4096.
+std::string Block() {
+  return Input("x", "64, 4096") + Input("y", "64, 4096") + Weights("w1", "4096, 16384") +
+         Node("up", "matmul", "x", "w1") + Node("g", "gelu", "up") + Weights("w2", "16384, 4096") +
+         Node("down", "matmul", "g", "w2") + Node("loss", "mean_squared_error", "down", "y") + kEnd;
+}
+
+// 100,000 classes.
+std::string ManyClasses() {
+  return Input("x", "256, 1024") + Input("labels", "256", "i32") + Weights("w", "1024, 100000") +
+         Node("logits", "matmul", "x", "w") + Node("loss", "softmax_cross_entropy", "logits", "labels") + kEnd;
+}
+
+// A table that is read by most of its rows.
+std::string Table() {
+  return Input("ids", "4096", "i32") + Input("labels", "4096", "i32") + Weights("table", "5000, 512") +
+         Node("words", "embedding", "table", "ids") + Weights("w", "512, 64") + Node("logits", "matmul", "words", "w") +
+         Node("loss", "softmax_cross_entropy", "logits", "labels") + kEnd;
+}
+
+struct Choosing {
+  Choosing(Model planned, const Cluster& machine, int count)
+      : model(std::move(planned)), cluster(machine), ranks(count) {
+    model.learning_rate.steps = 1;
+  }
+
+  Finalist Chosen() const {
+    const ChooseRequest request{.model = model,
+                                .ranks = ranks,
+                                .searches = {std::begin(kSearches), std::end(kSearches)},
+                                .basis = {Ops(), cluster, times},
+                                .program = {},
+                                .kernels = *kernels,
+                                .schedule = {}};
+    auto finalists = ChooseStrategy(request);
+    EXPECT_TRUE(finalists.ok()) << finalists.status();
+    return finalists.ok() ? std::move(finalists->front()) : Finalist();
+  }
+
+  absl::StatusOr<double> SecondsOf(const Strategy& strategy) const {
+    const absl::StatusOr<PredictedPlan> plan = PredictPlan({model, Ops(), cluster, times, *kernels}, strategy);
+    if (!plan.ok()) return plan.status();
+    return plan->step.seconds();
+  }
+
+  Model model;
+  const Cluster& cluster;
+  const int ranks;
+  const KernelTimes times = {};
+  const std::unique_ptr<KernelLibrary> kernels = MakeHostKernels({.reference_only = true});
+};
+
+bool Says(const Strategy& strategy, const std::string& node, const std::string& split) {
+  return std::ranges::any_of(strategy.ops, [&](const OpConfig& entry) {
+    return entry.pattern == node &&
+           std::ranges::any_of(entry.axes, [&](const auto& axis) { return axis.second.split == split; });
+  });
+}
+
+// By hand, on `m` of eight ranks: what each node splits. Then what the chosen plan says of a node.
+struct Hand {
+  std::string graph;
+  std::vector<std::pair<std::string, std::string>> splits;
+  std::string node, split;
+};
+
+TEST(HandWritten, IsNeverFasterThanWhatIsFound) {
+  const std::vector<Hand> hands = {
+      {Block(), {{"up", "output_channels"}, {"down", "input_channels"}}, "down", "input_channels"},
+      {ManyClasses(), {{"logits", "output_channels"}, {"loss", "classes"}}, "loss", "classes"},
+      {Table(), {{"words", "rows"}, {"logits", "samples"}}, "", ""}};
+  for (const char* name : {"nodes_100gbe", "hgx_h200"}) {
+    for (const Hand& hand : hands) {
+      SCOPED_TRACE(std::string(name) + ": " + hand.splits[0].first);
+      auto model = ParseModel(hand.graph, ProtoFormat::kText, "hand", Ops());
+      ASSERT_TRUE(model.ok()) << model.status();
+      const Choosing choosing(*std::move(model), ShippedClusters().at(name), 8);
+      Strategy strategy;
+      strategy.mesh.axes = {{"m", 8}};
+      for (const auto& [node, split] : hand.splits) strategy.ops.push_back({node, {{"m", {split, 0, {}}}}, {}});
+      const Finalist found = choosing.Chosen();
+      const auto by_hand = choosing.SecondsOf(strategy);
+      ASSERT_TRUE(by_hand.ok()) << by_hand.status();
+      EXPECT_LE(found.seconds, *by_hand);
+      EXPECT_GT(found.seconds, 0);
+      if (hand.node.empty()) continue;
+      EXPECT_TRUE(Says(found.candidate.strategy, hand.node, hand.split)) << found.candidate.plan;
+    }
+  }
+}
+
+// Each node over each axis of a mesh: nothing, whole, or one of its splits.
+Strategy Drawn(const Graph& forward, int ranks, std::mt19937& random) {
+  const auto draw = [&](size_t most) { return random() % most; };
+  Strategy strategy;
+  const int inner = draw(2) == 0 ? 1 : 2;
+  strategy.mesh.axes = {{"a", ranks / inner}, {"b", inner}};
+  for (NodeId id = 0; id < static_cast<NodeId>(forward.nodes().size()); ++id) {
+    const partita::Node& node = forward.node(id);
+    if (node.op->is_state()) continue;
+    std::vector<std::string> words = {"", "replicate"};
+    if (node.op->decomposition) words.push_back(node.op->decomposition->split);
+    for (const Rule& rule : RulesOf(forward, node)) {
+      if (rule.name != "partial") words.push_back(rule.name);
+    }
+    OpConfig entry{forward.name(id), {}, {}};
+    for (const MeshAxis& axis : strategy.mesh.axes) {
+      const std::string& word = words[draw(words.size())];
+      if (!word.empty()) entry.axes[axis.name] = {word, 0, {}};
+    }
+    if (!entry.axes.empty()) strategy.ops.push_back(std::move(entry));
+  }
+  return strategy;
+}
+
+TEST(Drawn, IsNeverFasterThanWhatIsFound) {
+  const Cluster four = FourDevices();
+  int compared = 0;
+  for (const char* name : {"mlp", "lenet5"}) {
+    for (const Cluster* const cluster : {&four, &ShippedClusters().at("dgx1_v100")}) {
+      auto model = MakeModel(name, {.batch = 16}, Ops());
+      ASSERT_TRUE(model.ok()) << model.status();
+      const Choosing choosing(*std::move(model), *cluster, 4);
+      const Finalist found = choosing.Chosen();
+      for (uint32_t seed = 0; seed < 60; ++seed) {
+        std::mt19937 random(seed);
+        const auto drawn = choosing.SecondsOf(Drawn(choosing.model.graph, 4, random));
+        if (!drawn.ok()) continue;
+        EXPECT_LE(found.seconds, *drawn) << name << " on " << cluster->name << " with seed " << seed;
+        ++compared;
+      }
+    }
+  }
+  EXPECT_GT(compared, 60);
+}
+
+}  // namespace
+}  // namespace partita
