@@ -165,7 +165,7 @@ struct Split {
 
 struct Options {
   uint64_t seed = 1;                      // of initial values and dropout
-  int threads_per_rank = 0;               // 0: the machine's cores, shared among the ranks
+  int threads_per_rank = 0;               // 0: the cores that this process may use, shared by rank
   int64_t memory_limit = 0;               // bytes of one rank; 0: none
   int64_t steps = 0;                      // of the whole run, for schedules of the learning rate that need to know
   bool f64 = false;                       // floating values as f64

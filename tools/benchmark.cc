@@ -30,9 +30,9 @@
 #include "tools/commands/input/machine.h"
 #include "tools/commands/oracle/graded_training.h"
 #include "tools/models/models.h"
+#include "tools/program/start/clean_start.h"
 #include "tools/program/exit_code.h"
 #include "tools/program/run_main.h"
-#include "tools/program/waiting_threads.h"
 
 namespace partita {
 namespace {
@@ -266,7 +266,7 @@ std::vector<std::string> ModelsOf(const std::string& command) {
 
 int main(int argc, char** argv) {
   using namespace partita;
-  SpinThenSleep(argv);
+  StartClean(argv);
   ProgramDefinition benchmark = {
       "benchmark",
       "measures how fast it is, as ratios",

@@ -3,14 +3,14 @@
 
 #include "tools/commands/commands.h"
 #include "tools/commands/processes/armed_fail_points.h"
+#include "tools/program/start/clean_start.h"
 #include "tools/program/exit_code.h"
 #include "tools/program/run_main.h"
-#include "tools/program/waiting_threads.h"
 #include "tools/trainer_flags.h"
 
 int main(int argc, char** argv) {
   using namespace partita;
-  SpinThenSleep(argv);
+  StartClean(argv);
   if (const absl::Status armed = ArmFailPointsOf(SystemEnvironment); !armed.ok()) {
     std::cerr << "trainer: " << std::string(armed.message()) << "\n";
     return ToExitCode(armed);

@@ -16,6 +16,7 @@
 #include "ops/values/columns.h"
 #include "runtime/base/check.h"
 #include "runtime/device/host/host_stream.h"
+#include "runtime/device/host/kernel_team.h"
 
 namespace partita {
 namespace {
@@ -90,7 +91,8 @@ class HostKernel : public Kernel {
  private:
   static absl::Status Run(void* self) {
     const auto& kernel = *static_cast<HostKernel*>(self);
-    const absl::Status status = kernel.compute_();
+    absl::Status status = StartKernelTeam();
+    if (status.ok()) status = kernel.compute_();
     return status.ok() ? status : WithContext("node '" + kernel.node_ + "'", status);
   }
 

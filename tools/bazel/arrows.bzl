@@ -83,7 +83,8 @@ ARROWS = {
     "ops/host/recurrence": "runtime/base ops/functors ops/values ops/host/kernel ops/host/products ops/host/fast",
     "ops/host/winograd": "runtime/base ops/functors ops/values ops/host/kernel",
     "ops/host/onednn": "runtime/base graph/value ops/values ops/host/kernel",
-    "ops/host/timing": "runtime/base graph/ir ops/functors ops/values ops/plans ops/host/kernel ops/host/onednn",
+    "ops/host/timing": "runtime/base graph/ir runtime/device/host ops/functors ops/values ops/plans ops/host/kernel" +
+                       " ops/host/onednn",
     "ops/host": "runtime/base graph/ir runtime/device/host runtime/exec ops/functors ops/functors/updates" +
                 " ops/values ops/host/kernel" +
                 " ops/host/reference ops/host/fast ops/host/recurrence ops/host/winograd ops/host/onednn" +

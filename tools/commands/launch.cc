@@ -12,7 +12,7 @@
 #include "tools/commands/processes/launcher.h"
 #include "tools/program/exit_code.h"
 #include "tools/program/queued_output.h"
-#include "tools/program/waiting_threads.h"
+#include "tools/program/start/waiting_threads.h"
 
 namespace partita {
 namespace {

@@ -5,12 +5,30 @@
 
 #include "runtime/fail_points/fail_point.h"
 #include "tools/commands/commands.h"
+#include "tools/program/start/clean_start.h"
 #include "tools/program/exit_code.h"
 #include "tools/program/version/host.h"
 #include "tools/program/version/revision.h"
 
 namespace partita {
 namespace {
+
+// "2 cores", or "1 core allowed of 2".
+std::string Cores(const Host& host) {
+  const std::string cores = fmt::format("{} core{}", host.cores, host.cores == 1 ? "" : "s");
+  return host.cores == host.online ? cores : fmt::format("{} allowed of {}", cores, host.online);
+}
+
+nlohmann::json Variables() {
+  nlohmann::json all = nlohmann::json::array();
+  for (const FoundVariable& found : VariablesOfLibraries()) {
+    all.push_back({{"name", found.name},
+                   {"library", found.about->library},
+                   {"handling", Name(found.about->handling)},
+                   {"text", found.ToString()}});
+  }
+  return all;
+}
 
 absl::StatusOr<int> Version(const CommandContext& context) {
   if (context.flags.Bool("fail-points")) {
@@ -19,13 +37,18 @@ absl::StatusOr<int> Version(const CommandContext& context) {
   }
   const Host host = ThisHost();
   if (context.flags.Text("format") == "json") {
-    const nlohmann::json json = {
-        {"schema_version", 1},
-        {"tool_version", kToolVersion},
-        {"revision", std::string(kRevision)},
-        {"host", {{"name", host.name}, {"system", host.system}, {"processor", host.processor}, {"cores", host.cores}}},
-        {"time", TimeNow()},
-        {"libraries", LibraryVersions()}};
+    const nlohmann::json json = {{"schema_version", 1},
+                                 {"tool_version", kToolVersion},
+                                 {"revision", std::string(kRevision)},
+                                 {"host",
+                                  {{"name", host.name},
+                                   {"system", host.system},
+                                   {"processor", host.processor},
+                                   {"cores", host.cores},
+                                   {"online_cores", host.online}}},
+                                 {"time", TimeNow()},
+                                 {"libraries", LibraryVersions()},
+                                 {"variables", Variables()}};
     context.out << json.dump(2) << "\n";
     return kExitFinished;
   }
@@ -34,9 +57,10 @@ absl::StatusOr<int> Version(const CommandContext& context) {
       {"revision", std::string(kRevision)},
       {"host", host.name},
       {"system", host.system},
-      {"processor", fmt::format("{} ({} cores)", host.processor, host.cores)},
+      {"processor", fmt::format("{} ({})", host.processor, Cores(host))},
       {"time", TimeNow()}};
   for (const auto& library : LibraryVersions()) lines.push_back(library);
+  for (const FoundVariable& found : VariablesOfLibraries()) lines.push_back({"variable", found.ToString()});
   for (const auto& [name, value] : lines) context.out << fmt::format("{:<13} {}\n", name, value);
   return kExitFinished;
 }

@@ -45,6 +45,7 @@ absl::StatusOr<dnnl::memory::data_type> OneDnnType(DType dtype) {
 dnnl::primitive_attr UserScratchpad() {
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  attributes.set_fpmath_mode(dnnl::fpmath_mode::strict);  // whatever ONEDNN_DEFAULT_FPMATH_MODE allows
   return attributes;
 }
 

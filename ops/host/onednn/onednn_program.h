@@ -22,7 +22,7 @@ const dnnl::engine& OneDnnEngine();
 // f32, or bf16 with f32 sums; other types are refused, by oneDNN also bf16 on a machine without instructions for it.
 absl::StatusOr<dnnl::memory::data_type> OneDnnType(DType dtype);
 
-// Attributes that put the scratchpad into memory of the caller.
+// Attributes that put the scratchpad into memory of the caller, and compute f32 as f32.
 dnnl::primitive_attr UserScratchpad();
 
 // The same, and the epilogue's activation on what is made; refuses one that oneDNN does not know.

@@ -12,6 +12,7 @@
 #include "ops/host/kernel/parallel.h"
 #include "runtime/base/alignment.h"
 #include "runtime/base/memory.h"
+#include "runtime/device/host/kernel_team.h"
 
 namespace partita {
 namespace {
@@ -146,7 +147,8 @@ absl::StatusOr<std::vector<double>> TimeForms(const LocalNode& node, std::span<c
   try {
     std::thread([&] {
       const ThreadScope scope(most);
-      seconds = TimeHere(node, forms, now);
+      const absl::Status started = StartKernelTeam();
+      seconds = started.ok() ? TimeHere(node, forms, now) : started;
     }).join();
   } catch (const std::system_error& error) {
     return absl::ResourceExhaustedError(fmt::format("there is no thread to time a kernel on: {}", error.what()));

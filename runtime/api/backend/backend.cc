@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <numeric>
-#include <thread>
 #include <utility>
 
 #include "runtime/api/backend/gpu.h"
@@ -12,14 +11,14 @@
 #include "runtime/base/check.h"
 #include "runtime/base/status.h"
 #include "runtime/comm/local/local_communicator.h"
+#include "runtime/device/host/cores.h"
+#include "runtime/device/host/kernel_team.h"
 #include "runtime/device/host/spin.h"
 
 namespace partita {
 namespace {
 
-int Cores() { return std::max(1, static_cast<int>(std::thread::hardware_concurrency())); }
-
-int DefaultThreads(int ranks) { return std::max(1, Cores() / ranks); }
+int DefaultThreads(int ranks) { return std::clamp(UsableCores() / ranks, 1, MostKernelThreads()); }
 
 }  // namespace
 

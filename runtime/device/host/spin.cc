@@ -1,6 +1,6 @@
 #include "runtime/device/host/spin.h"
 
-#include <thread>
+#include "runtime/device/host/cores.h"
 
 namespace partita {
 namespace {
@@ -9,7 +9,7 @@ constexpr std::chrono::microseconds kSpin{100};
 
 }  // namespace
 
-bool FitTheCores(int64_t threads) { return threads <= std::thread::hardware_concurrency(); }
+bool FitTheCores(int64_t threads) { return threads <= UsableCores(); }
 
 std::chrono::microseconds SpinOf(int64_t threads) {
   return FitTheCores(threads) ? kSpin : std::chrono::microseconds(0);

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <thread>
 
 #include "ops/registry.h"
 #include "partitioner/data_model_strategy.h"
+#include "runtime/device/host/cores.h"
 #include "tools/benchmarks/oracle/oracle_rows.h"
 #include "tools/benchmarks/oracle/plan_pool.h"
 #include "tools/benchmarks/oracle/round_drift.h"
@@ -181,7 +181,7 @@ TEST(Calibration, RanksThatShareACoreAreSlowerForIt) {
   auto model = MakeModel("mlp", {.batch = 256}, Ops());
   ASSERT_TRUE(model.ok()) << model.status();
   model->learning_rate.steps = 1;
-  const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  const int cores = UsableCores();
   const int ranks = std::min(64, 4 * cores);
   const auto strategy = DataModelStrategy(model->graph, ranks, 1);
   ASSERT_TRUE(strategy.ok()) << strategy.status();

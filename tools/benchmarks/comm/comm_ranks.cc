@@ -48,7 +48,7 @@ absl::StatusOr<CommRanks> MakeProcessRanks(int ranks, int64_t elements, ProcessW
   options.tls = wire == ProcessWire::kTls;
   std::vector<std::shared_ptr<World>> worlds(static_cast<size_t>(ranks));
   std::vector<absl::Status> connected(worlds.size());
-  std::vector<std::thread> threads;
+  std::vector<std::jthread> threads;  // joined also when one of them cannot be started
   for (int r = 0; r < ranks; ++r) {
     threads.emplace_back([&, r] {
       auto world = ProcessWorld::Connect(r, ranks, store, options);
@@ -56,7 +56,7 @@ absl::StatusOr<CommRanks> MakeProcessRanks(int ranks, int64_t elements, ProcessW
       if (world.ok()) worlds[r] = *std::move(world);
     });
   }
-  for (std::thread& thread : threads) thread.join();
+  for (std::jthread& thread : threads) thread.join();
   for (const absl::Status& status : connected) RETURN_IF_ERROR(status);
   constexpr const char* kNames[] = {"tcp", "tls", "shared_memory"};
   CommRanks made{kNames[static_cast<int>(wire)], {}};

@@ -8,6 +8,7 @@
 
 #include "partitioner/profile/quartiles.h"
 #include "runtime/base/status.h"
+#include "runtime/device/host/cores.h"
 #include "tools/benchmarks/comm/comm_replay.h"
 
 namespace partita {
@@ -51,11 +52,11 @@ absl::StatusOr<AlphaBetaFit> FitOf(CommRanks& ranks, const CommCase& what) {
 double CopyBy(int threads, std::vector<char>& from, std::vector<char>& to) {
   const int64_t part = kCopied / threads;
   const auto begin = std::chrono::steady_clock::now();
-  std::vector<std::thread> copying;
+  std::vector<std::jthread> copying;  // joined also when one of them cannot be started
   for (int t = 0; t < threads; ++t) {
     copying.emplace_back([&, t] { std::memcpy(to.data() + t * part, from.data() + t * part, part); });
   }
-  for (std::thread& thread : copying) thread.join();
+  for (std::jthread& thread : copying) thread.join();
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
@@ -84,7 +85,7 @@ absl::StatusOr<AlphaBeta> MeasurePair(int64_t threads) {
 }
 
 double MeasureCopies() {
-  const int threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  const int threads = UsableCores();
   std::vector<char> from(kCopied, 1), to(kCopied);
   double best = CopyBy(threads, from, to);
   for (int round = 0; round < kRounds; ++round) best = std::min(best, CopyBy(threads, from, to));

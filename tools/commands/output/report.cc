@@ -9,10 +9,11 @@
 #include "graph/proto_io/proto_io_message.h"
 #include "runtime/base/median.h"
 #include "runtime/base/status.h"
+#include "tools/program/start/clean_start.h"
 #include "tools/program/version/host.h"
 #include "tools/program/version/revision.h"
 #include "tools/program/version/version.h"
-#include "tools/program/waiting_threads.h"
+#include "tools/program/start/waiting_threads.h"
 
 namespace partita {
 namespace {
@@ -222,6 +223,14 @@ ReportProto BeginReport(const std::string& command, const Flags& flags, const st
   const Host host = ThisHost();
   report.set_host(host.name);
   report.set_system(host.system);
+  report.set_cores(host.cores);
+  for (const FoundVariable& found : VariablesOfLibraries()) {
+    ReportVariableProto* const variable = report.add_variables();
+    variable->set_name(found.name);
+    variable->set_library(found.about->library);
+    variable->set_handling(Name(found.about->handling));
+    variable->set_text(found.ToString());
+  }
   report.set_command(command);
   report.set_model(model);
   report.set_graph_hash(graph_hash);

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <iostream>
+#include <system_error>
 #include <thread>
 
 #include "graph/proto_io/proto_io.h"
@@ -75,10 +76,14 @@ std::map<std::string, std::string> Digests(const Flags& flags, const Strategy& s
 void EndProcess(const std::string& who, const absl::Status& status) {
   const std::string line = fmt::format("trainer: {}{}\n", who, std::string(status.message()));
   const int code = ToExitCode(status);
-  std::thread([line, code] {
-    std::this_thread::sleep_for(kLastMoment);
+  try {
+    std::thread([line, code] {
+      std::this_thread::sleep_for(kLastMoment);
+      ExitWhenWritten(code, line.c_str());
+    }).detach();
+  } catch (const std::system_error&) {  // there are no more threads
     ExitWhenWritten(code, line.c_str());
-  }).detach();
+  }
 }
 
 // Nothing that is to be encrypted goes as it is.

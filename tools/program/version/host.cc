@@ -5,14 +5,15 @@
 #include <sys/utsname.h>
 
 #include <chrono>
-#include <thread>
 
 #include "ops/host/timing/processor.h"
+#include "runtime/device/host/cores.h"
 
 namespace partita {
 
 Host ThisHost() {
-  Host host{"unknown", "unknown", ProcessorName(), static_cast<int>(std::thread::hardware_concurrency())};
+  const Processors processors = FindProcessors();
+  Host host{"unknown", "unknown", ProcessorName(), processors.usable(), processors.online};
   utsname names{};
   if (uname(&names) != 0) return host;
   host.name = names.nodename;

@@ -10,7 +10,8 @@ struct Host {
   std::string name;
   std::string system;     // "Linux 6.1.0 x86_64"
   std::string processor;  // as it calls itself; "unknown" where it does not
-  int cores = 0;          // that this process may run on
+  int cores = 0;          // threads that this process can run at once: by affinity mask, cpuset and CPU quota
+  int online = 0;         // cores of the machine
 };
 
 // What the system does not tell is "unknown".

@@ -74,6 +74,7 @@ class JpegReader {
   bool ReadHeader(std::span<const uint8_t> bytes) {
     if (setjmp(errors_.escape) != 0) return false;
     jpeg_create_decompress(&state_);
+    state_.mem->max_memory_to_use = 0;  // no limit, whatever JPEGMEM says
     state_.progress = &progress_;
     jpeg_mem_src(&state_, bytes.data(), bytes.size());
     return jpeg_read_header(&state_, TRUE) == JPEG_HEADER_OK;

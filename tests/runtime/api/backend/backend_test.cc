@@ -11,6 +11,7 @@
 #include "runtime/admission/socket.h"
 #include "runtime/api/job/process_job.h"
 #include "runtime/base/status.h"
+#include "runtime/device/host/cores.h"
 #include "tests/runtime/api/session_fixture.h"
 
 namespace partita {
@@ -142,8 +143,8 @@ TEST(Backend, SpreadDecidesHowBoxesAreExchanged) {
 
 TEST(Backend, SharesTheCoresAmongTheRanks) {
   SessionOptions options;
-  const int cores = static_cast<int>(std::thread::hardware_concurrency());
-  EXPECT_EQ((*Backend::OpenToPlan(1, Spread::kThreads, options))->threads_per_rank(), std::max(1, cores));
+  const int cores = UsableCores();
+  EXPECT_EQ((*Backend::OpenToPlan(1, Spread::kThreads, options))->threads_per_rank(), cores);
   EXPECT_EQ((*Backend::OpenToPlan(4096, Spread::kProcesses, options))->threads_per_rank(), 1);
   options.threads_per_rank = 3;
   EXPECT_EQ((*Backend::OpenToPlan(2, Spread::kThreads, options))->threads_per_rank(), 3);

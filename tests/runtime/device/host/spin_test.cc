@@ -2,12 +2,12 @@
 
 #include <gtest/gtest.h>
 
-#include <thread>
+#include "runtime/device/host/cores.h"
 
 namespace partita {
 namespace {
 
-const int64_t kCores = std::thread::hardware_concurrency();
+const int64_t kCores = UsableCores();
 
 TEST(Spin, ThreadsThatFitTheCores) {
   EXPECT_TRUE(FitTheCores(kCores));

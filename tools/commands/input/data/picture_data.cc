@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <thread>
 #include <utility>
 
 #include "graph/ir/generated_name.h"
@@ -15,6 +14,7 @@
 #include "runtime/data/pictures/picture_folder.h"
 #include "runtime/data/pictures/picture_shards.h"
 #include "runtime/data/pictures/show_picture.h"
+#include "runtime/device/host/cores.h"
 #include "tools/program/exit_code.h"
 
 namespace partita {
@@ -26,7 +26,7 @@ using Threads = std::shared_ptr<DecodeThreads>;
 
 absl::StatusOr<Threads> StartThreads(const Flags& flags) {
   const int64_t asked = flags.Int("decode-threads");
-  return DecodeThreads::Start(asked > 0 ? asked : std::max(1u, std::thread::hardware_concurrency()));
+  return DecodeThreads::Start(asked > 0 ? asked : UsableCores());
 }
 
 // A model sees pictures as it did in training.

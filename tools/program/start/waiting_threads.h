@@ -8,13 +8,12 @@
 
 namespace partita {
 
-// A step has hundreds of kernels, and a thread that sleeps between them wakes too late; one that spins for long takes
-// the core from whoever else has work. OpenMP reads how it is to wait from the environment when it is loaded, before
-// main. So a process that was started without OMP_WAIT_POLICY sets it to "passive" and GOMP_SPINCOUNT, which goes over
-// it, to some 0.1 ms, and starts itself again with the same arguments; if that fails, it goes on as it is, only slower.
-// libgomp itself spins no more where a process has more threads than the machine cores. What the caller chose stays.
-// To be called first in main.
-void SpinThenSleep(char** argv);
+// A step has hundreds of kernels. A thread that sleeps between them wakes too late; one that spins for long takes the
+// core from the threads that have work. So where OMP_WAIT_POLICY is not set, sets it to "passive", and GOMP_SPINCOUNT,
+// which has precedence, to some 0.1 ms; a value that the caller chose stays. True: the environment has changed, which a
+// process has to start again to see (clean_start.h). libgomp itself spins no more where a process has more threads than
+// cores.
+bool ChooseWaiting();
 
 // For processes that this one starts, so many on this machine, each with `threads` threads: if all do not fit the
 // cores, they are not to spin. With 0 threads they share the cores, and fit. One process does not see the threads of

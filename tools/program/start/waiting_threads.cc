@@ -1,11 +1,7 @@
-#include "tools/program/waiting_threads.h"
-
-#include <unistd.h>
+#include "tools/program/start/waiting_threads.h"
 
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
-#include <system_error>
 
 #include "runtime/device/host/spin.h"
 
@@ -23,15 +19,9 @@ constexpr int64_t kRoundsUnset = 300'000, kRoundsActive = 30'000'000'000;
 
 }  // namespace
 
-void SpinThenSleep(char** argv) {
-  if (std::getenv(kPolicy) != nullptr) return;
-  if (setenv(kPolicy, "passive", 1) != 0 || setenv(kSpinCount, kRounds, /*replace=*/0) != 0) return;
-  // By its own path, so that it keeps the name that `ps` and `top` show.
-  constexpr char kSelf[] = "/proc/self/exe";
-  std::error_code error;
-  const std::filesystem::path path = std::filesystem::read_symlink(kSelf, error);
-  if (!error) execv(path.c_str(), argv);
-  execv(kSelf, argv);
+bool ChooseWaiting() {
+  if (std::getenv(kPolicy) != nullptr) return false;
+  return setenv(kPolicy, "passive", 1) == 0 && setenv(kSpinCount, kRounds, /*replace=*/0) == 0;
 }
 
 std::map<std::string, std::string> WaitingOf(int64_t processes, int64_t threads) {

@@ -1,14 +1,15 @@
-#include "tools/program/waiting_threads.h"
+#include "tools/program/start/waiting_threads.h"
 
 #include <gtest/gtest.h>
 
 #include <cstdlib>
-#include <thread>
+
+#include "runtime/device/host/cores.h"
 
 namespace partita {
 namespace {
 
-const int64_t kCores = std::thread::hardware_concurrency();
+const int64_t kCores = UsableCores();
 
 void Set(const char* policy, const char* rounds) {
   policy == nullptr ? unsetenv("OMP_WAIT_POLICY") : setenv("OMP_WAIT_POLICY", policy, 1);

@@ -1,0 +1,117 @@
+#include "runtime/device/host/library_variables.h"
+
+#include <algorithm>
+
+namespace partita {
+namespace {
+
+using enum VariableHandling;
+
+constexpr char kOpenMp[] = "OpenMP", kOneDnn[] = "oneDNN", kJpeg[] = "libjpeg-turbo", kLibc[] = "glibc",
+               kTcmalloc[] = "tcmalloc", kOpenSsl[] = "OpenSSL", kGrpc[] = "gRPC", kCuda[] = "CUDA",
+               kCublas[] = "cuBLAS", kCudnn[] = "cuDNN", kNccl[] = "NCCL";
+
+constexpr char kTls[] = "concerns TLS alone: what it breaks is refused when ranks connect";
+constexpr char kProxies[] = "gRPC gets sockets that are connected";
+constexpr char kPrints[] = "prints, to standard output unless told otherwise";
+
+// In the order of the libraries, the general row of a library last.
+constexpr LibraryVariable kVariables[] = {
+    {"OMP_DYNAMIC", kOpenMp, kPinned, "a team of fewer threads than a kernel is made for leaves out their parts"},
+    {"OMP_NESTED", kOpenMp, kPinned, "regions inside regions would have threads of their own"},
+    {"OMP_MAX_ACTIVE_LEVELS", kOpenMp, kPinned, "0 leaves a kernel one thread"},
+    {"OMP_NUM_THREADS", kOpenMp, kPinned, "--threads says how many threads a kernel has"},
+    {"OMP_THREAD_LIMIT", kOpenMp, kDropped,
+     "--threads says how many threads a kernel has; a library refuses what is over the limit"},
+    {"OMP_WAIT_POLICY", kOpenMp, kKept, "how threads wait for the next kernel"},
+    {"GOMP_SPINCOUNT", kOpenMp, kKept, "how threads wait for the next kernel"},
+    {"GOMP_CPU_AFFINITY", kOpenMp, kDropped, "binds the first thread of every rank to one core; taskset binds all"},
+    {"OMP_*", kOpenMp, kDropped, "--threads and taskset say which threads compute, and where"},
+    {"GOMP_*", kOpenMp, kDropped, "--threads and taskset say which threads compute, and where"},
+
+    {"ONEDNN_DEFAULT_FPMATH_MODE", kOneDnn, kPinned, "lets f32 be computed in bf16; --precision says what is"},
+    {"DNNL_DEFAULT_FPMATH_MODE", kOneDnn, kPinned, "lets f32 be computed in bf16; --precision says what is"},
+    {"ONEDNN_VERBOSE", kOneDnn, kDropped, kPrints},
+    {"DNNL_VERBOSE", kOneDnn, kDropped, kPrints},
+    {"ONEDNN_*", kOneDnn, kDropped, "chooses instructions, and so the bits of results, or writes files"},
+    {"DNNL_*", kOneDnn, kDropped, "chooses instructions, and so the bits of results, or writes files"},
+    {"_ONEDNN_*", kOneDnn, kDropped, "chooses instructions, and so the bits of results, or writes files"},
+    {"_DNNL_*", kOneDnn, kDropped, "chooses instructions, and so the bits of results, or writes files"},
+    {"INTEL_LIBITTNOTIFY*", kOneDnn, kDropped, "loads a library into the process"},
+    {"INTEL_JIT_PROFILER*", kOneDnn, kDropped, "loads a library into the process"},
+
+    {"JPEGMEM", kJpeg, kPinned, "a low limit makes whole pictures unreadable"},
+    {"JSIMD_*", kJpeg, kDropped, "chooses instructions by which pictures are decoded"},
+
+    {"GLIBC_TUNABLES", kLibc, kDropped, "chooses among the functions of libm, and so the bits of results"},
+
+    {"TCMALLOC_*", kTcmalloc, kKept, "concerns memory and time alone"},
+
+    {"OPENSSL_*", kOpenSsl, kKept, kTls},
+    {"SSL_CERT_*", kOpenSsl, kKept, kTls},
+    {"RANDFILE", kOpenSsl, kKept, kTls},
+
+    {"GRPC_*", kGrpc, kKept, "concerns the rendezvous alone; its messages are not shown"},
+    {"grpc_proxy", kGrpc, kPinned, kProxies},
+    {"http_proxy", kGrpc, kPinned, kProxies},
+    {"https_proxy", kGrpc, kPinned, kProxies},
+    {"no_grpc_proxy", kGrpc, kPinned, kProxies},
+    {"no_proxy", kGrpc, kPinned, kProxies},
+
+    {"NVIDIA_TF32_OVERRIDE", kCuda, kDropped, "computes f32 in TF32; --tf32 says whether"},
+    {"CUDA_*", kCuda, kKept, "which devices are seen, and how they are used"},
+
+    {"CUBLAS_EMULAT*", kCublas, kDropped, "computes products in another precision; --precision says which"},
+    {"CUBLASLT_EMULAT*", kCublas, kDropped, "computes products in another precision; --precision says which"},
+    {"CUBLAS_LOG*", kCublas, kDropped, kPrints},
+    {"CUBLASLT_LOG*", kCublas, kDropped, kPrints},
+    {"CUBLAS_*", kCublas, kKept, "cannot be pinned; may change the bits of results"},
+    {"CUBLASLT_*", kCublas, kKept, "cannot be pinned; may change the bits of results"},
+
+    {"CUDNN_LOG*", kCudnn, kDropped, kPrints},
+    {"CUDNN_*", kCudnn, kKept, "cannot be pinned; may change the bits of results"},
+
+    {"NCCL_DEBUG", kNccl, kKept, "prints: programs let it, to standard error (NCCL_DEBUG_FILE)"},
+    {"NCCL_*", kNccl, kKept, "the network needs it; NCCL_ALGO and NCCL_PROTO change in which order sums are added"},
+};
+
+bool Covers(std::string_view pattern, std::string_view name) {
+  if (!pattern.ends_with('*')) return pattern == name;
+  return name.starts_with(pattern.substr(0, pattern.size() - 1));
+}
+
+}  // namespace
+
+std::span<const LibraryVariable> LibraryVariables() { return kVariables; }
+
+const LibraryVariable* FindLibraryVariable(std::string_view name) {
+  const auto found =
+      std::ranges::find_if(kVariables, [name](const LibraryVariable& row) { return Covers(row.name, name); });
+  return found == std::end(kVariables) ? nullptr : &*found;
+}
+
+std::string FoundVariable::ToString() const {
+  const std::string shown = name.ends_with("_proxy") ? name : name + "=" + value;
+  return shown + " (" + about->library + "): " + Name(about->handling) + ": " + about->reason;
+}
+
+std::vector<FoundVariable> FindLibraryVariables(const char* const* environment) {
+  std::vector<FoundVariable> found;
+  for (; *environment != nullptr; ++environment) {
+    const std::string_view entry = *environment;
+    const size_t equals = entry.find('=');
+    if (equals == std::string_view::npos) continue;
+    const std::string_view name = entry.substr(0, equals);
+    const LibraryVariable* const about = FindLibraryVariable(name);
+    if (about != nullptr) found.push_back({std::string(name), std::string(entry.substr(equals + 1)), about});
+  }
+  std::ranges::sort(found, {}, &FoundVariable::name);
+  return found;
+}
+
+const char* Name(VariableHandling handling) {
+  constexpr const char* kNames[] = {"pinned", "dropped", "kept"};
+  return kNames[static_cast<int>(handling)];
+}
+
+}  // namespace partita

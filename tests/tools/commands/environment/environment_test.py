@@ -1,0 +1,193 @@
+"""The environment of a run: variables that linked libraries read, and limits on processors and processes."""
+
+import contextlib
+import json
+import os
+import subprocess
+import unittest
+
+from tests.tools.commands.trainer_case import LENET, MLP, TRAINER, TrainerCase, without_launchers
+
+# Values that changed what was computed or printed, or could.
+HOSTILE = {
+    "OMP_DYNAMIC": ["true"],
+    "OMP_THREAD_LIMIT": ["1"],
+    "OMP_MAX_ACTIVE_LEVELS": ["0", "9"],
+    "OMP_NESTED": ["true"],
+    "OMP_NUM_THREADS": ["1", "4,3,2", "nonsense"],
+    "OMP_CANCELLATION": ["true"],
+    "OMP_SCHEDULE": ["dynamic,1"],
+    "OMP_PROC_BIND": ["true", "spread"],
+    "OMP_PLACES": ["{0}"],
+    "GOMP_CPU_AFFINITY": ["0"],
+    "OMP_STACKSIZE": ["16k", "1000g"],
+    "GOMP_STACKSIZE": ["1000000000"],
+    "OMP_DISPLAY_ENV": ["verbose"],
+    "ONEDNN_DEFAULT_FPMATH_MODE": ["BF16", "ANY"],
+    "DNNL_DEFAULT_FPMATH_MODE": ["BF16"],
+    "ONEDNN_VERBOSE": ["2"],
+    "DNNL_VERBOSE": ["1"],
+    "ONEDNN_MAX_CPU_ISA": ["SSE41"],
+    "DNNL_MAX_CPU_ISA": ["AVX2"],
+    "ONEDNN_CPU_ISA_HINTS": ["PREFER_YMM"],
+    "ONEDNN_PRIMITIVE_CACHE_CAPACITY": ["0"],
+    "ONEDNN_JIT_DUMP": ["1"],
+    "JSIMD_FORCENONE": ["1"],
+    "GLIBC_TUNABLES": ["glibc.cpu.hwcaps=-AVX2,-FMA,-AVX512F"],
+    "TCMALLOC_RELEASE_RATE": ["100"],
+}
+
+PIDS = "/sys/fs/cgroup/pids"
+QUOTAS = "/sys/fs/cgroup/cpu"
+
+
+@contextlib.contextmanager
+def control_group(mount, **limits):
+    """A group of version 1 with limits, and a function that moves a child into it; skipped where none can be made."""
+    folder = os.path.join(mount, f"partita_test_{os.getpid()}")
+    try:
+        os.mkdir(folder)
+    except OSError as error:
+        raise unittest.SkipTest(f"no control group can be made here: {error}")
+    try:
+        for name, value in limits.items():
+            with open(os.path.join(folder, name.replace("_", ".", 1)), "w") as file:
+                file.write(str(value))
+
+        def enter():
+            with open(os.path.join(folder, "cgroup.procs"), "w") as file:
+                file.write("0")
+
+        yield enter
+    finally:
+        os.rmdir(folder)
+
+
+class EnvironmentTest(TrainerCase):
+
+    def start(self, *arguments, variables=None, before=None):
+        return subprocess.run([TRAINER, *arguments], capture_output=True, text=True, cwd=self.folder, timeout=300,
+                              preexec_fn=before, env={**self.unset(), **(variables or {})})
+
+    @staticmethod
+    def unset():
+        """This environment without what libraries read."""
+        return {name: value for name, value in without_launchers().items()
+                if not name.startswith(("OMP_", "GOMP_", "ONEDNN_", "DNNL_"))}
+
+    def trained(self, graph, arguments, variables):
+        """The bytes of a model that two threads have trained; the folder holds nothing else afterwards."""
+        done = self.start("train", "--threads=2", "--deterministic", "--mock-data", "--steps=2", "--save=m.safetensors",
+                          *arguments, graph, variables=variables)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        with open(self.path("m.safetensors"), "rb") as file:
+            model = file.read()
+        os.remove(self.path("m.safetensors"))
+        self.assertEqual(os.listdir(self.folder), [])
+        return model
+
+    def compare(self, graph, *arguments):
+        right = self.trained(graph, arguments, {})
+        for name, values in HOSTILE.items():
+            for value in values:
+                with self.subTest(variable=name, value=value):
+                    self.assertEqual(self.trained(graph, arguments, {name: value}), right)
+
+    def test_no_variable_changes_what_a_dense_graph_learns(self):
+        self.compare(MLP, "--batch=1024")
+
+    def test_no_variable_changes_what_a_convolutional_graph_learns(self):
+        self.compare(LENET, "--batch=128")
+
+    def test_no_variable_changes_what_ranks_learn(self):
+        """All at once, for threads as ranks and for processes."""
+        all_at_once = {name: values[0] for name, values in HOSTILE.items()}
+        right = self.trained(LENET, ["--dp=2", "--batch=128"], {})
+        self.assertEqual(self.trained(LENET, ["--dp=2", "--batch=128"], all_at_once), right)
+        line = ["launch", "--", "train", "--dp=2", "--batch=128", "--threads=2", "--deterministic", "--mock-data",
+                "--steps=2", "--save=m.safetensors", LENET]
+        saved = []
+        for variables in {}, all_at_once:
+            done = self.start(*line, variables=variables)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            with open(self.path("m.safetensors"), "rb") as file:
+                saved.append(file.read())
+        self.assertEqual(*saved)
+
+    def test_standard_output_is_json(self):
+        self.call("train", "--mock-data", "--steps=1", "--save=m.safetensors", LENET)
+        loud = {"ONEDNN_VERBOSE": "2", "DNNL_VERBOSE": "2", "OMP_DISPLAY_ENV": "true", "OMP_DISPLAY_AFFINITY": "true",
+                "OMP_NUM_THREADS": "nonsense", "OMP_STACKSIZE": "nonsense"}
+        done = self.start("evaluate", "--load=m.safetensors", "--mock-data", "--format=json", LENET, variables=loud)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        found = {one["name"]: one for one in json.loads(done.stdout)["variables"]}
+        self.assertLessEqual(set(loud), set(found))
+        self.assertEqual(found["ONEDNN_VERBOSE"]["handling"], "dropped")
+        self.assertEqual(found["ONEDNN_VERBOSE"]["library"], "oneDNN")
+
+    def test_version_and_report_say_what_was_found(self):
+        variables = {"OMP_DYNAMIC": "true", "OMP_THREAD_LIMIT": "1", "OMP_WAIT_POLICY": "passive",
+                     "http_proxy": "http://me:secret@proxy"}
+        done = self.start("version", variables=variables)
+        for line in ("OMP_DYNAMIC=true (OpenMP): pinned", "OMP_THREAD_LIMIT=1 (OpenMP): dropped",
+                     "OMP_WAIT_POLICY=passive (OpenMP): kept", "http_proxy (gRPC): pinned"):
+            self.assertIn("variable      " + line, done.stdout)
+        self.assertNotIn("secret", done.stdout)
+        found = {one["name"]: one["handling"]
+                 for one in json.loads(self.start("version", "--format=json", variables=variables).stdout)["variables"]}
+        self.assertEqual({name: found[name] for name in variables},
+                         {"OMP_DYNAMIC": "pinned", "OMP_THREAD_LIMIT": "dropped", "OMP_WAIT_POLICY": "kept",
+                          "http_proxy": "pinned"})
+        self.start("train", "--mock-data", "--steps=1", "--threads=2", "--report=r.json", MLP, variables=variables)
+        with open(self.path("r.json")) as file:
+            report = json.load(file)
+        self.assertEqual(report["devices"][0]["threads"], 2)
+        self.assertEqual({one["name"]: one["handling"] for one in report["variables"] if one["name"] in variables},
+                         {name: found[name] for name in variables})
+
+    def processors(self, **how):
+        """The cores that `version` tells and the threads that a run takes by itself."""
+        cores = json.loads(self.start("version", "--format=json", **how).stdout)["host"]["cores"]
+        done = self.start("train", "--mock-data", "--batch=8", "--steps=1", "--report=r.json", MLP, **how)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        with open(self.path("r.json")) as file:
+            report = json.load(file)
+        self.assertEqual(report["cores"], cores)
+        return cores, report["devices"][0]["threads"]
+
+    def test_an_affinity_mask_is_a_limit(self):
+        allowed = os.sched_getaffinity(0)
+        self.assertEqual(self.processors()[0], self.processors()[1])
+        one = max(allowed)
+        bind = lambda: os.sched_setaffinity(0, {one})
+        self.assertEqual(self.processors(before=bind), (1, 1))
+        if os.cpu_count() > 1:
+            self.assertIn(f"1 core allowed of {os.cpu_count()}", self.start("version", before=bind).stdout)
+        # libgomp binds the process to one core as soon as it is loaded; the program starts again on all of them.
+        for variables in ({"OMP_PROC_BIND": "true"}, {"OMP_PLACES": "{%d}" % one}, {"GOMP_CPU_AFFINITY": str(one)}):
+            with self.subTest(variables=variables):
+                self.assertEqual(self.processors(variables=variables), self.processors())
+                self.assertEqual(self.processors(variables=variables, before=bind), (1, 1))
+
+    def test_a_quota_is_a_limit(self):
+        for quota, cores in ((40000, 1), (100000, 1)):
+            with self.subTest(quota=quota), control_group(QUOTAS, cpu_cfs_quota_us=quota) as enter:
+                self.assertEqual(self.processors(before=enter), (cores, cores))
+
+    def test_a_limit_of_processes_is_an_error_of_resources(self):
+        """Whichever thread is the first that cannot be started: the command ends with 4 and a sentence, or succeeds."""
+        outcomes = set()
+        for most in range(1, 24):
+            with self.subTest(pids=most), control_group(PIDS, pids_max=most) as enter:
+                done = self.start("train", "--mock-data", "--steps=1", "--threads=8", "--batch=512", LENET,
+                                  before=enter)
+                outcomes.add(done.returncode)
+                self.assertIn(done.returncode, (0, 4), done.stderr)
+                self.assertNotIn("libgomp", done.stderr)
+                if done.returncode == 4:
+                    self.assertRegex(done.stderr, r"trainer: .*(thread|Resource temporarily unavailable)")
+        self.assertEqual(outcomes, {0, 4})
+
+
+if __name__ == "__main__":
+    unittest.main()
