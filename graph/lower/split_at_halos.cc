@@ -14,17 +14,13 @@ namespace {
 
 constexpr int64_t kLeastPixels = 128;  // of the interior for each part
 
-// The last launch that writes each tensor, or what it lies inside of; nullopt: it is there before the step.
+// The last launch that writes each tensor; nullopt: it is there before the step.
 std::vector<std::optional<int>> LastWriters(const LocalProgram& program) {
   std::vector<std::optional<int>> writer(program.tensors.size());
   for (size_t l = 0; l < program.launches.size(); ++l) {
     VisitTensors(program.launches[l], [&](TensorId tensor, bool write) {
       if (write) writer[tensor] = static_cast<int>(l);
     });
-  }
-  for (size_t t = 0; t < writer.size(); ++t) {
-    const TensorId whole = program.tensors[t].inside;
-    if (whole != kNoTensor) writer[t] = std::max(writer[t], writer[whole]);
   }
   return writer;
 }

@@ -46,6 +46,8 @@ class ScheduleBinder {
                                      state,
                                      storage.kind == MemoryKind::kWorkspace});
     }
+    for (PlannedTensor& tensor : lowered_.tensors) schedule_.tensors.push_back({std::move(tensor.name), tensor.bytes});
+    for (const StateUpdate& update : lowered_.updates) schedule_.carried.push_back({update.state, update.update});
     schedule_.memory = memory_.use;
   }
 
@@ -63,6 +65,7 @@ class ScheduleBinder {
       launch.name = std::move(local.name);
       launch.node = local.node;
       launch.phase = local.phase;
+      launch.contents = std::visit([](const auto& work) { return ContentsOf(work); }, local.work);
       std::visit([&](auto& work) { launch.work = Bound(work); }, local.work);
       launch.accesses = AccessesOf(launch);
       launch.accesses.insert(launch.accesses.end(), completed.begin(), completed.end());
@@ -79,6 +82,35 @@ class ScheduleBinder {
     for (const Operand& operand : operands) offsets.push_back(OffsetOf(operand));
     return offsets;
   }
+
+  static Content ContentOf(const Operand& operand) { return {operand.tensor, operand.offset}; }
+
+  static std::vector<Content> ContentsOf(const LocalKernel& local) {
+    std::vector<Content> contents;
+    contents.reserve(local.inputs.size() + local.outputs.size() + 1);
+    for (const Operand& input : local.inputs) contents.push_back(ContentOf(input));
+    for (const Operand& output : local.outputs) contents.push_back(ContentOf(output));
+    contents.push_back({local.workspace, 0});
+    return contents;
+  }
+
+  static std::vector<Content> ContentsOf(const LocalCopies& local) {
+    std::vector<Content> contents = {{local.zeroed, 0}};
+    contents.reserve(2 * local.copies.size() + 1);
+    for (const LocalCopy& copy : local.copies) {
+      const Content from = {copy.from, copy.boxes.from};
+      contents.push_back(from);
+      contents.push_back(copy.keeps ? from : Content{copy.to, copy.boxes.to});
+    }
+    return contents;
+  }
+
+  static std::vector<Content> ContentsOf(const LocalCollective& local) {
+    return {{local.input, std::max<int64_t>(local.call.input, 0)},
+            {local.output, std::max<int64_t>(local.call.output, 0)}};
+  }
+
+  static std::vector<Content> ContentsOf(const LocalHost&) { return {}; }
 
   // They take what they can of the local work.
   KernelLaunch Bound(LocalKernel& local) const {
@@ -109,15 +141,15 @@ class ScheduleBinder {
 
   ByteRange WholeOf(TensorId tensor) const { return {OffsetOf(tensor), lowered_.tensors[tensor].bytes}; }
 
-  // Accesses beside those of its work. The host's touch whole tensors. A tensor that several launches make is there
-  // when the last of them has ended: each comes after those before it, and nobody overwrites any part of it before. Not
-  // so of what is made in columns: nobody observes it (ViewColumns).
+  // Accesses beside those of its work. The host's touch whole tensors. A tensor that several launches write is complete
+  // when the last of them has ended: each of them is ordered behind those before it as if it wrote the whole tensor.
+  // Not so of a tensor written in columns, which no observer copies (ViewColumns).
   std::vector<Access> CompletedBy(const LocalLaunch& launch) {
     std::vector<Access> completed;
     const int self = static_cast<int>(schedule_.launches.size());
     const bool host = std::holds_alternative<LocalHost>(launch.work);
     VisitTensors(launch, [&](TensorId tensor, bool write) {
-      if (host) return completed.push_back({WholeOf(tensor), write});
+      if (host) return completed.push_back({WholeOf(tensor), write, {}, tensor, OffsetOf(tensor)});
       if (!write || WritesColumns(launch, tensor)) return;
       const int before = std::exchange(maker_[tensor], self);
       if (before >= 0 && before != self) completed.push_back({WholeOf(tensor), true});
@@ -147,13 +179,17 @@ class ScheduleBinder {
       std::optional<Box> box = LocalBox(value.layout, value.type.shape, all.mesh(value.layout), schedule_.rank);
       const bool holds = box && !box->empty();
       Placement placement{value.name, {value.type.dtype, value.type.shape, box.value_or(NoBox(value.type.shape))}, -1};
-      if (holds) placement.offset = OffsetOf(tensor++);
+      if (holds) {
+        placement.content = tensor++;
+        placement.offset = OffsetOf(placement.content);
+      }
       schedule_.states.push_back(std::move(placement));
     }
     for (const LocalRounded& rounded : lowered_.rounded) {
       Placement placement = schedule_.states[static_cast<size_t>(rounded.state)];
       placement.name = lowered_.tensors[rounded.tensor].name;
       placement.tensor.dtype = DType::kBF16;
+      placement.content = rounded.tensor;
       placement.offset = OffsetOf(rounded.tensor);
       schedule_.rounded.push_back({rounded.state, std::move(placement)});
     }
@@ -163,7 +199,8 @@ class ScheduleBinder {
     for (const Node& node : graph_.nodes()) {
       if (node.op->role != Role::kInput) continue;
       const ValueId value = node.outputs[0];
-      schedule_.inputs.push_back({graph_.value(value).name, Tensor(value), OffsetOf(lowered_.tensor_of[value])});
+      const TensorId tensor = lowered_.tensor_of[value];
+      schedule_.inputs.push_back({graph_.value(value).name, Tensor(value), OffsetOf(tensor), tensor});
     }
   }
 
@@ -173,7 +210,7 @@ class ScheduleBinder {
     for (const ValueId value : ReadByHost(graph_)) {
       const auto found = reported.find(value);
       const TensorId tensor = found == reported.end() ? -1 : found->second;
-      schedule_.results.push_back({graph_.value(value).name, Tensor(value), OffsetOf(tensor)});
+      schedule_.results.push_back({graph_.value(value).name, Tensor(value), OffsetOf(tensor), tensor});
     }
   }
 

@@ -22,12 +22,24 @@ std::vector<int> LastUses(const LocalProgram& program) {
   return last;
 }
 
+// The launch that sums the bucket which launch `pack` fills.
+int SumOf(const LocalProgram& program, int pack) {
+  const TensorId bucket = std::get<LocalCopies>(program.launches[pack].work).copies.front().to;
+  for (int l = pack + 1;; ++l) {
+    CHECK(l < static_cast<int>(program.launches.size()));
+    const auto* const collective = std::get_if<LocalCollective>(&program.launches[l].work);
+    if (collective != nullptr && collective->output == bucket) return l;
+  }
+}
+
+// A member fits if nobody reads it after the sum that overwrites it.
 void DropFittingCopies(LocalProgram& program, const std::vector<int>& last_use, int index) {
+  const int sum = SumOf(program, index);
   LocalLaunch& pack = program.launches[index];
   std::erase_if(std::get<LocalCopies>(pack.work).copies, [&](const LocalCopy& copy) {
     PlannedTensor& member = program.tensors[copy.from];
     const bool fits =
-        member.kind == MemoryKind::kActivation && member.inside == kNoTensor && last_use[copy.from] == index;
+        member.kind == MemoryKind::kActivation && member.inside == kNoTensor && last_use[copy.from] == sum;
     if (!fits) return false;
     member.inside = copy.to;
     member.offset = copy.boxes.to;
@@ -65,7 +77,6 @@ class StorageAssignment {
       if (kind == MemoryKind::kParameter || kind == MemoryKind::kState) AddStorage(tensor, 0);
     }
     for (size_t l = 0; l < program_.launches.size(); ++l) Visit(static_cast<int>(l));
-    PlaceUnwritten();
     AppendStores();
     AppendEnd();
     SetLastUses();
@@ -80,15 +91,6 @@ class StorageAssignment {
       if (plan_.storage_of[tensor] < 0) Place(tensor, launch, l);
       plan_.last_write[tensor] = l;
     });
-  }
-
-  // What comes out of a bucket is written with the bucket and by nobody else.
-  void PlaceUnwritten() {
-    for (TensorId tensor = 0; tensor < static_cast<TensorId>(program_.tensors.size()); ++tensor) {
-      const TensorId inside = program_.tensors[tensor].inside;
-      if (inside >= 0 && plan_.storage_of[tensor] < 0) Bind(tensor);
-      if (inside >= 0 && plan_.last_write[tensor] < 0) plan_.last_write[tensor] = plan_.last_write[inside];
-    }
   }
 
   void Bind(TensorId member) {
@@ -109,7 +111,8 @@ class StorageAssignment {
     }
     for (const InPlace& pair : launch.in_place) {
       if (pair.to != tensor || program_.tensors[pair.from].kind != MemoryKind::kActivation) continue;
-      if (last_use_[pair.from] == l && !taken_[pair.from]) return TakePlaceOf(pair.from, tensor);
+      if (last_use_[pair.from] != l || taken_[pair.from] || !InPlaceOnly(launch, pair)) continue;
+      return TakePlaceOf(pair.from, tensor);
     }
     AddStorage(tensor, l);
   }
@@ -117,13 +120,20 @@ class StorageAssignment {
   // No reader of the old state comes after launch l, and l itself, if it reads it, does so in place.
   bool CanReplace(TensorId state, TensorId update, const LocalLaunch& launch, int l) const {
     if (taken_[state] || last_use_[state] > l) return false;
-    if (last_use_[state] < l) return true;
-    return std::any_of(launch.in_place.begin(), launch.in_place.end(),
-                       [&](const InPlace& pair) { return pair.from == state && pair.to == update; });
+    return last_use_[state] < l || InPlaceOnly(launch, {state, update});
+  }
+
+  // Whether the launch reads `pair.from` in place alone: as one of several joined launches it may read it otherwise,
+  // too.
+  static bool InPlaceOnly(const LocalLaunch& launch, const InPlace& pair) {
+    const auto pairs = std::ranges::count_if(
+        launch.in_place, [&](const InPlace& each) { return each.from == pair.from && each.to == pair.to; });
+    std::ptrdiff_t reads = 0;
+    VisitTensors(launch, [&](TensorId tensor, bool write) { reads += tensor == pair.from && !write; });
+    return pairs > 0 && pairs == reads;
   }
 
   void TakePlaceOf(TensorId from, TensorId to) {
-    if (plan_.storage_of[from] < 0) Bind(from);
     CHECK(program_.tensors[from].bytes == program_.tensors[to].bytes);
     plan_.storage_of[to] = plan_.storage_of[from];
     plan_.offset_in[to] = plan_.offset_in[from];
@@ -143,7 +153,7 @@ class StorageAssignment {
     for (const StateUpdate& update : program_.updates) {
       if (plan_.storage_of[update.update] == plan_.storage_of[update.state]) continue;
       const Box flat = WholeBox({program_.tensors[update.state].bytes});
-      work.copies.push_back({CopyOf(flat, flat, flat, DType::kU8), update.update, update.state});
+      work.copies.push_back({CopyOf(flat, flat, flat, DType::kU8), update.update, update.state, /*keeps=*/true});
     }
     if (work.copies.empty()) return;
     store.name = "store states";

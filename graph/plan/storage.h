@@ -28,7 +28,8 @@ struct StoragePlan {
 };
 
 // Every tensor gets a storage. Changes the program where that saves or needs a copy:
-// - the copy of a bucket's member goes if the member has no reader after it: it is made inside the bucket right away;
+// - the copy of a bucket's member is dropped if nothing reads the member after the bucket's sum: the member is made
+//   inside the bucket, and its bytes are the bucket's until the sum overwrites them;
 // - an update is made in the place of its state if every reader of the old state comes before (or reads in place), else
 //   it is copied to the state at the end, by one launch for all such updates;
 // - the host's last launch is appended.

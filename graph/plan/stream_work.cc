@@ -19,9 +19,7 @@ std::vector<StreamWork> StreamWorkOf(const LocalProgram& program, const std::opt
     work[l].lane = LaneOf(launch);
     work[l].seconds = speed ? SecondsOf(launch, *speed) : 1;
     VisitTensors(launch, [&](TensorId tensor, bool write) {
-      const TensorId inside = program.tensors[tensor].inside;
-      const int maker = writer[tensor] >= 0 || inside < 0 ? writer[tensor] : writer[inside];
-      if (!write && maker >= 0) work[l].producers.push_back(maker);
+      if (!write && writer[tensor] >= 0) work[l].producers.push_back(writer[tensor]);
     });
     VisitTensors(launch, [&](TensorId tensor, bool write) {
       if (write) writer[tensor] = static_cast<int>(l);

@@ -5,7 +5,9 @@
 
 #include "absl/container/btree_map.h"
 #include "graph/prove/access_log.h"
+#include "graph/prove/content_log.h"
 #include "graph/prove/happens_before.h"
+#include "graph/prove/operands_apart.h"
 #include "runtime/base/status.h"
 
 namespace partita {
@@ -36,9 +38,14 @@ absl::Status CheckAccesses(const Schedule& schedule, int index) {
   }
   const std::vector<Access> touched = AccessesOf(launch);
   for (size_t a = 0; a < touched.size(); ++a) {
+    if (!schedule.tensors.empty() && touched[a].tensor == kNoTensor) {
+      return Internal("launch {} does not say what it {} at bytes [{}, {})", DescribeLaunch(schedule, index),
+                      touched[a].write ? "writes" : "reads", touched[a].range.offset, touched[a].end());
+    }
     const auto covers = [&](const Access& declared) {
       return declared.write == touched[a].write && declared.range.offset <= touched[a].range.offset &&
-             declared.end() >= touched[a].end() && (declared.columns.all() || declared.columns == touched[a].columns);
+             declared.end() >= touched[a].end() && (declared.columns.all() || declared.columns == touched[a].columns) &&
+             declared.tensor == touched[a].tensor && declared.origin == touched[a].origin;
     };
     const auto& declared = launch.accesses;
     const bool same_place = a < declared.size() && covers(declared[a]);  // as a rule: no search
@@ -50,11 +57,45 @@ absl::Status CheckAccesses(const Schedule& schedule, int index) {
   return absl::OkStatus();
 }
 
+absl::Status CheckTensors(const Schedule& schedule) {
+  const auto known = [&](TensorId tensor) {
+    return tensor >= 0 && tensor < static_cast<TensorId>(schedule.tensors.size());
+  };
+  for (const CarriedTensor& carried : schedule.carried) {
+    if (!known(carried.state) || !known(carried.update)) return Internal("a state is carried that is no tensor");
+  }
+  for (size_t l = 0; l < schedule.launches.size(); ++l) {
+    for (const Access& access : schedule.launches[l].accesses) {
+      if (access.tensor == kNoTensor || known(access.tensor)) continue;
+      return Internal("launch {} touches tensor {} of {}", DescribeLaunch(schedule, static_cast<int>(l)), access.tensor,
+                      schedule.tensors.size());
+    }
+  }
+  return absl::OkStatus();
+}
+
+// What the host stages it writes as it begins a step, and what the step reports it reads as it ends it.
+absl::Status CheckPlacements(const Schedule& schedule) {
+  if (schedule.tensors.empty()) return absl::OkStatus();
+  for (const bool begin : {true, false}) {
+    const std::vector<Access>& accesses = (begin ? schedule.launches.front() : schedule.launches.back()).accesses;
+    for (const Placement& placement : begin ? schedule.inputs : schedule.results) {
+      if (placement.offset < 0 || placement.tensor.bytes() == 0) continue;
+      const Access wanted{{placement.offset, placement.tensor.bytes()}, begin, {}, placement.content, placement.offset};
+      if (std::ranges::find(accesses, wanted) != accesses.end()) continue;
+      return Internal("{} '{}' at byte {} is not what the host {} there", begin ? "input" : "result", placement.name,
+                      placement.offset, begin ? "writes" : "reads");
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckStructure(const Schedule& schedule) {
   const int launches = static_cast<int>(schedule.launches.size());
   if (launches < 2 || !IsHost(schedule.launches.front(), true) || !IsHost(schedule.launches.back(), false)) {
     return Internal("a schedule begins and ends with a launch of the host");
   }
+  RETURN_IF_ERROR(CheckTensors(schedule));
   for (int l = 0; l < launches; ++l) {
     const Launch& launch = schedule.launches[l];
     const bool host = std::holds_alternative<HostLaunch>(launch.work);
@@ -70,8 +111,9 @@ absl::Status CheckStructure(const Schedule& schedule) {
     }
     RETURN_IF_ERROR(CheckOperands(schedule, l));
     RETURN_IF_ERROR(CheckAccesses(schedule, l));
+    RETURN_IF_ERROR(CheckOperandsApart(schedule, l));
   }
-  return absl::OkStatus();
+  return CheckPlacements(schedule);
 }
 
 absl::Status NotOrdered(const Schedule& schedule, int before, int after, const char* why) {
@@ -110,6 +152,15 @@ absl::Status CheckBytes(const Schedule& schedule, const HappensBefore& ordered) 
         if (access.write == write) RETURN_IF_ERROR(log.Add(access, l));
       }
     }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckContents(const Schedule& schedule) {
+  if (schedule.tensors.empty()) return absl::OkStatus();
+  ContentLog log(schedule);
+  for (int step = 0; step < 2; ++step) {
+    RETURN_IF_ERROR(WithContext(fmt::format("step {}", step + 1), log.AddStep()));
   }
   return absl::OkStatus();
 }
@@ -179,6 +230,7 @@ absl::Status CheckTogether(const Schedule& schedule) {
   const HappensBefore ordered(schedule);
   RETURN_IF_ERROR(CheckOrder(schedule, ordered));
   RETURN_IF_ERROR(CheckBytes(schedule, ordered));
+  RETURN_IF_ERROR(CheckContents(schedule));
   return CheckLifetimes(schedule);
 }
 
@@ -188,7 +240,7 @@ bool AreAlike(const Schedule& a, const Schedule& b) {
     return x.stream == y.stream && x.work.index() == y.work.index() && x.waits == y.waits && x.accesses == y.accesses;
   };
   const auto same_state = [](const Placement& x, const Placement& y) {
-    return x.offset == y.offset && x.tensor.bytes() == y.tensor.bytes();
+    return x.offset == y.offset && x.content == y.content && x.tensor.bytes() == y.tensor.bytes();
   };
   const auto same_rounded = [&](const RoundedState& x, const RoundedState& y) {
     return x.state == y.state && same_state(x.placement, y.placement);
@@ -196,12 +248,14 @@ bool AreAlike(const Schedule& a, const Schedule& b) {
   const auto same_lifetime = [](const Lifetime& x, const Lifetime& y) {
     return x.range == y.range && x.first == y.first && x.last == y.last && x.persistent == y.persistent;
   };
+  const auto same_tensor = [](const ScheduledTensor& x, const ScheduledTensor& y) { return x.bytes == y.bytes; };
   const auto equal = [](const auto& x, const auto& y, const auto& same) {
     return std::equal(x.begin(), x.end(), y.begin(), y.end(), same);
   };
   return a.streams == b.streams && a.order == b.order && equal(a.launches, b.launches, same_launch) &&
          equal(a.states, b.states, same_state) && equal(a.rounded, b.rounded, same_rounded) &&
-         equal(a.lifetimes, b.lifetimes, same_lifetime);
+         equal(a.lifetimes, b.lifetimes, same_lifetime) && equal(a.tensors, b.tensors, same_tensor) &&
+         a.carried == b.carried;
 }
 
 }  // namespace

@@ -1,10 +1,14 @@
-// Proof that a schedule has no race and no misplaced byte (docs/design.md 5.2). Knows nothing of how schedules are
-// made.
+// Proof that a schedule has no race and that every byte read is the producer's (docs/design.md 5.2). Knows nothing of
+// how schedules are made.
 //
 // Happens-before is built from streams and waits alone, over two steps in a row (streams keep their order across the
 // step boundary, and the host begins a step after it ended the one before). It is checked that
 // - any two launches that touch common bytes, one of them writing, are ordered; nothing is read that was never written
 //   (columns of rows of different lengths are taken for common bytes);
+// - every byte that a launch reads is the tensor's that it means: the last launch that wrote the byte wrote it as that
+//   byte of that tensor. Before a step the states lie in their places, and after it their updates; no launch
+//   overwrites what it reads but where its work may be in place (content_log, operands_apart). Of a tensor that is
+//   written in boxes or columns, bytes that no launch writes are not searched for;
 // - every declared order edge holds, the host's begin comes before every launch and its end after every launch, and the
 //   collectives form one chain in program order;
 // - lifetimes that meet in time share no byte, and every access lies inside one that lives then;

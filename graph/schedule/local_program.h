@@ -19,9 +19,6 @@ namespace partita {
 
 enum class MemoryKind : uint8_t { kParameter, kState, kInput, kActivation, kWorkspace };
 
-using TensorId = int;
-inline constexpr TensorId kNoTensor = -1;
-
 struct PlannedTensor {
   int64_t bytes = 0;  // > 0: what a rank holds nothing of has no tensor
   MemoryKind kind = MemoryKind::kActivation;
@@ -55,6 +52,7 @@ struct LocalKernel {
 struct LocalCopy {
   BoxCopy boxes;  // offsets from the beginning of the two tensors
   TensorId from = kNoTensor, to = kNoTensor;
+  bool keeps = false;  // what is copied stays what it was: another copy of `from`, not a part of `to`
 };
 
 struct LocalCopies {
@@ -63,7 +61,7 @@ struct LocalCopies {
 };
 
 struct LocalCollective {
-  CollectiveLaunch call;                           // offsets from the beginning of the two tensors
+  CollectiveLaunch call;                           // offsets from the beginning of the two tensors; its members
   TensorId input = kNoTensor, output = kNoTensor;  // kNoTensor: this rank gives or gets nothing
 };
 
@@ -122,7 +120,8 @@ struct LocalProgram {
 };
 
 // Calls visit(TensorId, bool write) for every tensor that the launch touches, one that is touched twice twice, in a
-// fixed order: inputs, outputs, workspace; what is cleared, then from and to of each copy; input, output.
+// fixed order: inputs, outputs, workspace; what is cleared, then from and to of each copy; input, output, summand and
+// sum of each member.
 template <typename Visit>
 void VisitTensors(const LocalLaunch& launch, const Visit& visit) {
   const auto touch = [&](TensorId tensor, bool write) {
@@ -141,6 +140,10 @@ void VisitTensors(const LocalLaunch& launch, const Visit& visit) {
   } else if (const auto* const collective = std::get_if<LocalCollective>(&launch.work)) {
     touch(collective->input, false);
     touch(collective->output, !OnlyReads(collective->call));
+    for (const BucketMember& member : collective->call.members) {
+      touch(member.summand, false);
+      touch(member.sum, true);
+    }
   } else if (const auto* const host = std::get_if<LocalHost>(&launch.work)) {
     for (const TensorId tensor : host->tensors) touch(tensor, host->begin);
   }

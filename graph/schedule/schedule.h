@@ -25,10 +25,32 @@ struct ByteRange {
   bool operator==(const ByteRange&) const = default;
 };
 
+// A tensor of the schedule: a run of bytes that one launch (rarely several) writes and later ones read, wherever it
+// lies. Views of a value and the value are one tensor, a value and the result of an in-place update are two.
+using TensorId = int;
+inline constexpr TensorId kNoTensor = -1;
+
+struct ScheduledTensor {
+  std::string name;
+  int64_t bytes = 0;
+};
+
+// What an address means: byte `first` of a tensor lies there. kNoTensor: the operand is absent, or does not say.
+struct Content {
+  TensorId tensor = kNoTensor;
+  int64_t first = 0;
+  bool operator==(const Content&) const = default;
+};
+
 struct Access {
   ByteRange range;  // from the first to the last byte
   bool write = false;
   ByteColumns columns = {};  // those of the range that are touched
+  // What is read or written, whose byte 0 lies at `origin`. kNoTensor: the launch is ordered as if it touched the
+  // bytes.
+  TensorId tensor = kNoTensor;
+  int64_t origin = 0;
+  bool gaps = false;  // a box: beside its columns, too, bytes of the range stay untouched
   bool operator==(const Access&) const = default;
 
   int64_t end() const { return range.offset + range.bytes; }
@@ -69,6 +91,14 @@ struct CopyLaunch {
 enum class CollectiveKind : uint8_t { kAllReduce, kAllGather, kReduceScatter, kBroadcast, kReduce, kAllToAll };
 const char* Name(CollectiveKind kind);
 
+// A part of a bucket: the bytes from `first` on are `summand` before the all_reduce and `sum` after it.
+struct BucketMember {
+  TensorId summand = kNoTensor;
+  TensorId sum = kNoTensor;
+  int64_t first = 0;
+  int64_t bytes = 0;
+};
+
 // Counts are in elements of `dtype`. Every rank of the group takes part, also one that gives and gets nothing.
 //   all_reduce      input_count == output_count; in place where the planner could
 //   all_gather      send_counts[r]: the block that rank r of the group gives, the same list on all ranks
@@ -90,7 +120,8 @@ struct CollectiveLaunch {
   std::vector<int64_t> receive_counts;  // all_to_all only
   // All_to_all of boxes: per rank of the group; empty: the blocks follow each other.
   std::vector<PlacedBox> send_boxes, receive_boxes;
-  int root = 0;  // broadcast, reduce: index in the group
+  int root = 0;                            // broadcast, reduce: index in the group
+  std::vector<BucketMember> members = {};  // of a bucket, which is reduced in place; they fill it
 };
 
 // Whether a collective leaves its output as it is: it is the input of the root of a broadcast.
@@ -112,6 +143,9 @@ struct Launch {
   std::vector<int> waits;  // indices of earlier launches on other streams
   std::vector<Access> accesses;
   std::variant<KernelLaunch, CopyLaunch, CollectiveLaunch, HostLaunch> work;
+  // What the operands of the work are: inputs, outputs and workspace of a kernel; what is cleared, then source and
+  // target of each copy; input and output of a collective.
+  std::vector<Content> contents = {};
 };
 
 // `before` must have ended when `after` starts, for a reason that is not in their bytes: the step boundary, the one
@@ -127,6 +161,14 @@ struct Placement {
   std::string name;
   LocalTensor tensor;
   int64_t offset = -1;  // -1: this rank holds nothing of it
+  TensorId content = kNoTensor;
+};
+
+// After a step the bytes of `state` are those of `update`.
+struct CarriedTensor {
+  TensorId state = kNoTensor;
+  TensorId update = kNoTensor;
+  bool operator==(const CarriedTensor&) const = default;
 };
 
 // A state in bf16, kept beside it: who gives the state a value from outside gives it to this one, too.
@@ -172,14 +214,17 @@ struct Schedule {
   std::vector<RoundedState> rounded;               // of the states, those that this rank holds
   std::vector<ValuePlacement> values;              // by ValueId of the entry point's graph
   std::vector<Lifetime> lifetimes;
+  std::vector<ScheduledTensor> tensors;  // by TensorId; empty: the launches do not say what they touch
+  std::vector<CarriedTensor> carried;    // states that are not in it stay as they are
   MemoryUse memory;
 
   int host_stream() const { return streams; }
 };
 
-// The bytes that the work of a launch touches, from its offsets. Empty ones are left out. Of a box of a tensor, copied
-// or a part of a node's operand, it is the run from the box's first to its last element, of columns of an operand they
-// alone. Host launches: nothing (their bytes are the placements').
+// The bytes that the work of a launch touches, from its offsets, and what they are, from its contents. Empty ones are
+// skipped. Of a box of a tensor, copied or a part of a node's operand, it is the run from the box's first to its last
+// element, of columns of an operand they alone, of a bucket each member. Host launches: nothing (their bytes are the
+// placements').
 std::vector<Access> AccessesOf(const Launch& launch);
 
 // The offset of a value of `entry`, the graph that the schedule was made from; -1 if there is no such value or this

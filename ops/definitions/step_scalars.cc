@@ -87,7 +87,14 @@ OpDefinition IncrementOp() {
 }
 
 OpDefinition AllFiniteOp() {
-  return Op("all_finite").As(Role::kAllFinite).Internal().Inputs({"loss"}).Optional("sum_of_squares").Shape(ApplyShape);
+  // In place: the iteration of an increment that is launched with it (graph/lower/join_scalars.h).
+  return Op("all_finite")
+      .As(Role::kAllFinite)
+      .Internal()
+      .Inputs({"loss"})
+      .Optional("sum_of_squares")
+      .Shape(ApplyShape)
+      .InPlace(2, 2);
 }
 
 }  // namespace partita

@@ -184,11 +184,13 @@ absl::Status MoveLowering::Bucket(NodeId id, const MoveMeeting& meeting) {
       continue;
     }
     const Box flat = WholeBox({local_.values[input]->elements()});
-    copies.copies.push_back({CopyOf(flat, flat, flat, collective.dtype), out_.tensor_of[input], bucket});
+    const TensorId summand = out_.tensor_of[input];
+    copies.copies.push_back({CopyOf(flat, flat, flat, collective.dtype), summand, bucket, /*keeps=*/true});
     copies.copies.back().boxes.to = places[m];
-    const TensorId member = launches_.NewOutput(output);
-    out_.tensors[member].inside = bucket;
-    out_.tensors[member].offset = places[m];
+    const TensorId sum = launches_.NewOutput(output);
+    out_.tensors[sum].inside = bucket;
+    out_.tensors[sum].offset = places[m];
+    collective.members.push_back({summand, sum, places[m], sizes[m]});
     bytes += sizes[m];
   }
   out_.tensors[bucket].bytes = bytes;

@@ -47,7 +47,8 @@ TEST(ViewColumns, ASliceIsReadWhereItLies) {
   EXPECT_EQ(d.node.within, (std::vector<Box>{{{0, -2}, {3, 5}}, WholeBox({3, 3})}));
   const int64_t at = KernelAt(schedule, "x").outputs[0];
   EXPECT_EQ(d.inputs[0], at);
-  const Access read{{at + 8, 2 * 20 + 12}, false, {20, (at + 8) % 20, 12}};
+  const TensorId rows = schedule.launches[FindLaunch(schedule, "x")].contents[0].tensor;
+  const Access read{{at + 8, 2 * 20 + 12}, false, {20, (at + 8) % 20, 12}, rows, at};
   EXPECT_EQ(schedule.launches[FindLaunch(schedule, "d")].accesses[0], read);
   EXPECT_EQ(read.bytes(), 36);
   ExpectProven(schedule);

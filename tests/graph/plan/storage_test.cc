@@ -50,6 +50,46 @@ TEST(Storage, InputReadTwiceByOneLaunchIsNotOverwritten) {
   EXPECT_NE(schedule.values[1].offset, schedule.values[0].offset);
 }
 
+// As GroupUpdates joins launches: one member may be made in the place of what another one reads.
+TEST(Storage, InputThatAJoinedLaunchReadsOtherwiseIsNotOverwritten) {
+  for (const bool twice : {false, true}) {
+    LocalProgram program;
+    const TensorId x = program.AddTensor({8, MemoryKind::kActivation, "x"});
+    const TensorId y = program.AddTensor({8, MemoryKind::kActivation, "y"});
+    const TensorId other = program.AddTensor({8, MemoryKind::kActivation, "other"});
+    LocalKernel make, joined;
+    make.outputs = {{x}, {other}};
+    joined.inputs = {{x}, {twice ? x : other}};
+    joined.outputs = {{y}};
+    program.launches.resize(2);
+    program.launches[0].work = make;
+    program.launches[1].work = joined;
+    program.launches[1].in_place = {{x, y}};
+    const StoragePlan plan = AssignStorage(program);
+    EXPECT_EQ(plan.storage_of[y] == plan.storage_of[x], !twice);
+  }
+}
+
+// b could be made in the place of a, but a waits there to be summed.
+TEST(Storage, BucketMemberIsNotOverwrittenBeforeItsSum) {
+  TestGraph builder(kPair);
+  const ValueId a = builder.Op("fill", "a", {}, {6}, {P}, {{"partial", true}});
+  const ValueId b = builder.Op("combine", "b", {a}, {6}, {P});
+  const ValueId c = builder.Op("fill", "c", {}, {6}, {P}, {{"partial", true}});
+  const std::vector<ValueId> sums = builder.Bucket("data", {a, c});
+  builder.graph.metrics = {sums[0], sums[1], builder.Op("combine", "late", {b, sums[0]}, {6})};
+  const Program program = ProgramOf(builder.graph);
+  const std::vector<Schedule> schedules = Schedules(builder.graph);
+  Interpreter interpreter(program, schedules);
+  ASSERT_TRUE(interpreter.Step(3));
+  for (const Schedule& schedule : schedules) {
+    EXPECT_EQ(FindLaunch(schedule, "a@all_reduce/pack"), -1);
+    EXPECT_NE(schedule.values[a].offset, schedule.values[b].offset);
+    const std::vector<float> sum = interpreter.Read(schedule.rank, schedule.results[0].offset, 6);
+    for (size_t i = 0; i < sum.size(); ++i) EXPECT_EQ(sum[i], 3000 + 2 * static_cast<float>(i));
+  }
+}
+
 TEST(Storage, OneInputGivesItsPlaceOnce) {
   TestGraph builder;
   const ValueId x = builder.Op("fill", "x", {}, {100});

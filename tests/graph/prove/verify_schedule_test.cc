@@ -82,10 +82,12 @@ TEST(VerifySchedule, LaunchThatIsNotWaitedForAtTheEndIsRefused) {
 TEST(VerifySchedule, BrokenOrderEdgeIsRefused) {
   Schedule schedule = RightSchedule();
   const int a = FindLaunch(schedule, "a");
-  const int b = FindLaunch(schedule, "b");
-  ASSERT_NE(schedule.launches[a].stream, schedule.launches[b].stream);
-  schedule.order.push_back({std::min(a, b), std::max(a, b)});
-  ExpectRefused(schedule, {"'a'", "'b'", "declared order"});
+  const bool beside_b = schedule.launches[a].stream != schedule.launches[FindLaunch(schedule, "b")].stream;
+  const std::string other = beside_b ? "b" : "c";
+  const int beside = FindLaunch(schedule, other);
+  ASSERT_NE(schedule.launches[a].stream, schedule.launches[beside].stream);
+  schedule.order.push_back({std::min(a, beside), std::max(a, beside)});
+  ExpectRefused(schedule, {"'a'", "'" + other + "'", "declared order"});
   schedule.order.back() = {3, 1000};
   ExpectRefused(schedule, {"order edge 3 -> 1000"});
 }
@@ -152,6 +154,8 @@ TEST(VerifySchedule, OperandsThatDoNotMatchTheNodeAreRefused) {
 TEST(VerifySchedule, ReadingWhatNobodyWroteIsRefused) {
   Schedule schedule = RightSchedule();
   schedule.launches.front().accesses.clear();  // the host does not stage x
+  ExpectRefused(schedule, {"input 'x'", "is not what the host writes there"});
+  schedule.inputs.clear();
   ExpectRefused(schedule, {"'x@all_gather'", "nobody has written"});
 }
 
@@ -172,6 +176,101 @@ TEST(VerifySchedule, AccessAfterTheEndOfALifeIsRefused) {
     ExpectRefused(schedule, {"belong to nothing that is alive"});
     ++lifetime.last;
   }
+}
+
+// Every launch says what it touches.
+TEST(VerifySchedule, AnOperandWithoutATensorIsRefused) {
+  Schedule schedule = RightSchedule();
+  Launch& y = schedule.launches[FindLaunch(schedule, "y")];
+  y.contents[0].tensor = kNoTensor;
+  ExpectRefused(schedule, {"'y'", "does not say what it reads"});
+  y.contents[0].tensor = static_cast<TensorId>(schedule.tensors.size());
+  y.accesses = AccessesOf(y);
+  ExpectRefused(schedule, {"'y'", "touches tensor " + std::to_string(schedule.tensors.size())});
+}
+
+TEST(VerifySchedule, ResultThatLiesElsewhereIsRefused) {
+  Schedule schedule = RightSchedule();
+  ASSERT_EQ(schedule.results.size(), 1u);
+  schedule.results[0].offset += 64;
+  ExpectRefused(schedule, {"result 'loss'", "is not what the host reads there"});
+}
+
+// Launch 2 reads `meant` where launch 1 has written `written` over it.
+Schedule ForeignRead(TensorId written, TensorId meant) {
+  Schedule schedule;
+  schedule.tensors = {{"x", 8}, {"y", 8}};
+  schedule.memory.total = 8;
+  schedule.lifetimes = {{"x", {0, 8}, 0, 3, false}};
+  Launch begin, write, read, end;
+  begin.name = "begin";
+  begin.stream = end.stream = 1;
+  begin.work = HostLaunch{true};
+  begin.accesses = {{{0, 8}, true, {}, 0, 0}};
+  write.name = "write";
+  write.work = CopyLaunch{};
+  write.accesses = {{{4, 4}, true, {}, written, 0}};
+  write.waits = {0};
+  read.name = "read";
+  read.work = CopyLaunch{};
+  read.accesses = {{{0, 8}, false, {}, meant, 0}};
+  end.name = "end";
+  end.work = HostLaunch{false};
+  end.waits = {2};
+  schedule.launches = {begin, write, read, end};
+  return schedule;
+}
+
+TEST(VerifySchedule, ForeignBytesAreNamedWithTheLaunchThatWroteThem) {
+  EXPECT_EQ(VerifySchedule(ForeignRead(0, 0)), absl::OkStatus());
+  ExpectRefused(ForeignRead(1, 0), {"launch 2 'read' (stream 0) reads 'x' at bytes [0, 4)",
+                                    "launch 1 'write' (stream 0) has written 'y'"});
+  ExpectRefused(ForeignRead(1, 1), {"reads 'y' at bytes [0, 4)", "no launch has written"});
+  ExpectRefused(ForeignRead(0, 1), {"reads 'y' at bytes [0, 4)", "launch 0 'begin' (stream 1) has written 'x'"});
+}
+
+TEST(VerifySchedule, AStateThatIsOverwrittenAfterItsUpdateIsRefused) {
+  Schedule schedule;
+  schedule.tensors = {{"w", 8}, {"w.new", 8}, {"other", 4}};
+  schedule.memory.total = 8;
+  schedule.states = {{"w", {DType::kF32, {2}, WholeBox({2})}, 0, 0}};
+  schedule.carried = {{0, 1}};
+  schedule.lifetimes = {{"w", {0, 8}, 0, 3, true}};
+  Launch begin, update, read, end;
+  begin.name = "begin";
+  begin.stream = end.stream = 1;
+  begin.work = HostLaunch{true};
+  read.name = "read";
+  read.work = CopyLaunch{};
+  read.accesses = {{{0, 8}, false, {}, 0, 0}};
+  read.waits = {0};
+  update.name = "update";
+  update.work = CopyLaunch{};
+  update.accesses = {{{0, 8}, true, {}, 1, 0}};
+  end.name = "end";
+  end.work = HostLaunch{false};
+  end.waits = {2};
+  schedule.launches = {begin, read, update, end};
+  EXPECT_EQ(VerifySchedule(schedule), absl::OkStatus());
+  Schedule wrong = schedule;
+  wrong.launches[2].accesses.push_back({{0, 4}, true, {}, 2, 0});
+  ExpectRefused(wrong, {"'update'", "writes 'w.new'", "writes 'other'", "may not do so in place"});
+  wrong = schedule;
+  wrong.carried.clear();  // the update is made where the state has to stay
+  ExpectRefused(wrong, {"after the step state 'w' is not 'w'", "launch 2 'update' (stream 0) has written 'w.new'"});
+  wrong = schedule;
+  std::swap(wrong.launches[1].accesses, wrong.launches[2].accesses);  // the old state is read after its update
+  ExpectRefused(wrong, {"launch 2 'update' (stream 0) reads 'w'", "launch 1 'read' (stream 0) has written 'w.new'"});
+}
+
+// An op that reads x after it has written y must not write y over x.
+TEST(VerifySchedule, InPlaceIsForTheOpToAllow) {
+  Schedule schedule = RightSchedule();
+  const int y = FindLaunch(schedule, "y");
+  auto& kernel = std::get<KernelLaunch>(schedule.launches[y].work);
+  ASSERT_EQ(kernel.outputs[0], kernel.inputs[0]);
+  kernel.node.op = &TestOp("fill");
+  ExpectRefused(schedule, {"'y'", "may not do so in the place of operand 0"});
 }
 
 // The second step must not overtake the first: a stream that the host does not wait for may still read its input.
