@@ -12,6 +12,17 @@
 
 namespace partita {
 
+LayoutBuilder::LayoutBuilder(Graph& graph, const OpRegistry& registry) : graph_(graph), registry_(registry) {
+  for (const Node& node : graph.nodes()) {
+    const auto moves = [](const Node& each) { return each.op->move && each.inputs.size() == 1; };
+    if (!moves(node)) continue;
+    // The last of several moves is a result of moves of each value on its way.
+    for (const Node* from = &node; moves(*from); from = &graph.node(graph.value(from->inputs[0]).producer)) {
+      moved_[from->inputs[0]].push_back(node.outputs[0]);
+    }
+  }
+}
+
 absl::StatusOr<std::vector<ValueId>> LayoutBuilder::Add(const NodeRequest& request) {
   const OpDefinition* op = registry_.Find(request.op);
   CHECK(op != nullptr);

@@ -41,8 +41,8 @@ struct NodeRequest {
 
 class LayoutBuilder {
  public:
-  // Both must outlive the builder.
-  LayoutBuilder(Graph& graph, const OpRegistry& registry) : graph_(graph), registry_(registry) {}
+  // Both must outlive the builder. Moves that the graph has already are shared like those that the builder appends.
+  LayoutBuilder(Graph& graph, const OpRegistry& registry);
 
   Graph& graph() { return graph_; }
   const OpRegistry& registry() const { return registry_; }

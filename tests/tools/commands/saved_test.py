@@ -7,6 +7,39 @@ import unittest
 from tests.tools.commands.trainer_case import LENET, MLP, TrainerCase
 
 
+# Metrics that the loss is made of: the mean cross entropy, and what is added to it.
+INNER_METRICS = """
+schema_version: 1
+nodes { name: "x" op: "input" attributes { name: "shape" integers { values: [8, 3] } } }
+nodes {
+  name: "labels" op: "input"
+  attributes { name: "dtype" text: "i32" } attributes { name: "shape" integers { values: [8] } }
+}
+nodes {
+  name: "w" op: "parameter"
+  attributes { name: "initializer" text: "he_normal" } attributes { name: "shape" integers { values: [3, 5] } }
+}
+nodes { name: "logits" op: "matmul" inputs: "x" inputs: "w" }
+nodes { name: "entropy" op: "softmax_cross_entropy" inputs: "logits" inputs: "labels" }
+nodes { name: "accuracy" op: "accuracy" inputs: "logits" inputs: "labels" }
+nodes { name: "squares" op: "square" inputs: "w" }
+nodes { name: "norm" op: "sum" inputs: "squares" }
+%s
+loss: "loss"
+metrics: "entropy"
+metrics: "accuracy"
+optimizer { clip_norm: 0.7 }
+learning_rate { schedule: "constant" base: 0.1 }
+"""
+LOSSES = {
+    "exp": 'nodes { name: "loss" op: "exp" inputs: "entropy" }',
+    "decay": """
+nodes { name: "decay" op: "scale" inputs: "norm" attributes { name: "factor" number: 0.1 } }
+nodes { name: "loss" op: "add" inputs: "entropy" inputs: "decay" }
+""",
+}
+
+
 class SavedTest(TrainerCase):
 
     def test_parameters_survive_saving_and_any_split(self):
@@ -20,6 +53,23 @@ class SavedTest(TrainerCase):
                 self.assertAlmostEqual(json.loads(done.stdout)["test_accuracy"], trained, places=6)
         done = self.call("evaluate", "--mock-data", "--load=s.safetensors", MLP, code=3)
         self.assertIn("s.safetensors", done.stderr)
+
+    def test_metrics_inside_the_loss_are_the_same_under_any_split(self):
+        for name, loss in LOSSES.items():
+            with open(self.path("graph.pbtxt"), "w") as file:
+                file.write(INNER_METRICS % loss)
+            self.train("--save=s.safetensors", "graph.pbtxt")
+            scores = {}
+            for ranks in (1, 2, 4):
+                done = self.call("evaluate", "--mock-data", "--batch=8", "--load=s.safetensors", "--format=json",
+                                 f"--dp={ranks}", "graph.pbtxt")
+                report = json.loads(done.stdout)
+                scores[ranks] = {metric["name"]: metric["value"] for metric in report["test_metrics"]}
+                scores[ranks]["loss"] = report["test_loss"]
+            for ranks in (2, 4):
+                for score, value in scores[1].items():
+                    with self.subTest(loss=name, ranks=ranks, score=score):
+                        self.assertAlmostEqual(scores[ranks][score], value, delta=1e-5 * abs(value))
 
     def test_predictions_are_the_same_under_any_split_and_in_both_formats(self):
         self.train("--save=s.safetensors", LENET)
