@@ -276,9 +276,11 @@ absl::StatusOr<std::vector<ValueId>> OverGradient(GradientBuilder& builder, cons
   if (wanted[0]) result[0] = dx;
   if (wanted[1]) {
     const std::string base = InputName(builder, node, 1);
-    ASSIGN_OR_RETURN(const ValueId products, AddOne(builder, "mul", {dx, node.outputs[0]}, {}, base));
-    ASSIGN_OR_RETURN(const ValueId sum, AddOne(builder, "sum", {products}, {}, base));
-    ASSIGN_OR_RETURN(result[1], Scaled(builder, sum, -1, base));
+    ASSIGN_OR_RETURN(ValueId products, AddOne(builder, "mul", {dx, node.outputs[0]}, {}, base));
+    if (!InputShape(builder, node, 0).empty()) {
+      ASSIGN_OR_RETURN(products, AddOne(builder, "sum", {products}, {}, base));
+    }
+    ASSIGN_OR_RETURN(result[1], Scaled(builder, products, -1, base));
   }
   return result;
 }
