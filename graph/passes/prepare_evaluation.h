@@ -9,10 +9,10 @@
 //   before   %l = softmax_cross_entropy(%z, %labels, %w)
 //   after    %l@sample_weight = mul(%w, %@sample_weight)   %l = softmax_cross_entropy(%z, %labels, %l@sample_weight)
 //
-// The weights let a batch that is not full mean what it
-// means for as many samples as it has: a sample weighs batch / samples, a row that only fills the batch up weighs 0. So
-// sums over samples are means over those that are there, and a term of the loss that is none (of the weights, say)
-// counts as it is, whatever the size of the batch.
+// A sample weighs batch / samples of the batch, a row that only fills the batch up weighs 0. So a sum over samples that
+// the batch divides is a mean over those that are there, and a term of the loss that is none (of the weights, say)
+// counts as it is. Where a sample has several rows, each weighs what its sample does. What reads no samples, or mixes
+// them, gets no weights.
 #ifndef PARTITA_GRAPH_PASSES_PREPARE_EVALUATION_H_
 #define PARTITA_GRAPH_PASSES_PREPARE_EVALUATION_H_
 

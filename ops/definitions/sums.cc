@@ -16,6 +16,7 @@
 #include "ops/forms/op_builder.h"
 #include "ops/forms/op_checks.h"
 #include "ops/forms/op_rules.h"
+#include "ops/forms/sample_weights.h"
 #include "runtime/base/status.h"
 
 namespace partita {
@@ -193,14 +194,7 @@ absl::StatusOr<ValueId> AddOne(EntryBuilder& builder, const std::string& op, Val
 // x, each sample times what it weighs; a sample is so many rows of x.
 absl::StatusOr<ValueId> Weighed(EntryBuilder& builder, ValueId x, int64_t rows, const std::string& name) {
   const TensorType type = builder.graph().type(x);
-  const int64_t samples = type.shape[0] / rows;
-  ASSIGN_OR_RETURN(ValueId weights, builder.SampleWeight({type.dtype, {samples}}));
-  if (rows > 1) {
-    const Attributes repeated{{"axes", IntList{1}}, {"sizes", IntList{rows}}};
-    ASSIGN_OR_RETURN(weights, AddOne(builder, "expand", weights, repeated, name + "@rows"));
-    ASSIGN_OR_RETURN(weights,
-                     AddOne(builder, "reshape", weights, {{"shape", IntList{type.shape[0]}}}, name + "@of_rows"));
-  }
+  ASSIGN_OR_RETURN(ValueId weights, WeightsOfRows(builder, x, rows, name));
   IntList axes, sizes;
   for (size_t d = 1; d < type.shape.size(); ++d) {
     axes.push_back(static_cast<int64_t>(d));

@@ -3,6 +3,7 @@
 #include "graph/ir/generated_name.h"
 #include "ops/forms/op_checks.h"
 #include "ops/forms/rows.h"
+#include "ops/forms/sample_weights.h"
 #include "runtime/base/status.h"
 
 namespace partita {
@@ -53,9 +54,12 @@ absl::StatusOr<std::vector<TensorType>> LogitsGradShape(const NodeView& node) {
   return std::vector<TensorType>{*node.inputs[0]};
 }
 
-absl::StatusOr<ValueId> EvaluationWeight(EntryBuilder& builder, const TensorType& rows, ValueId own,
+absl::StatusOr<ValueId> EvaluationWeight(EntryBuilder& builder, ValueId values, ValueId labels, ValueId own,
                                          const std::string& name) {
-  ASSIGN_OR_RETURN(ValueId weight, builder.SampleWeight({rows.dtype, {rows.shape[0]}}));
+  int64_t rows = builder.RowsOfASample(values);
+  if (rows == 0 && labels != kNoValue) rows = builder.RowsOfASample(labels);
+  if (rows == 0) return own;
+  ASSIGN_OR_RETURN(ValueId weight, WeightsOfRows(builder, values, rows, name + kSampleWeightName));
   if (own == kNoValue) return weight;
   const Shape shape = builder.graph().type(own).shape;
   if (shape.size() > 1) {
@@ -68,8 +72,7 @@ absl::StatusOr<ValueId> EvaluationWeight(EntryBuilder& builder, const TensorType
 absl::StatusOr<std::vector<ValueId>> WithSampleWeight(EntryBuilder& builder, const Node& node,
                                                       const std::string& name) {
   const ValueId own = node.inputs.size() > 2 ? node.inputs[2] : kNoValue;
-  const TensorType logits = builder.graph().type(node.inputs[0]);
-  ASSIGN_OR_RETURN(const ValueId weight, EvaluationWeight(builder, logits, own, name));
+  ASSIGN_OR_RETURN(const ValueId weight, EvaluationWeight(builder, node.inputs[0], node.inputs[1], own, name));
   return builder.Add(node.op->name, {node.inputs[0], node.inputs[1], weight}, node.attributes, {name});
 }
 

@@ -23,9 +23,10 @@ RowPart PartOfWeight(const NodeView& node, int index, size_t dimensions);
 // Of the gradient of a loss by its logits: (logits, labels, sample_weight?, dloss) -> as logits.
 absl::StatusOr<std::vector<TensorType>> LogitsGradShape(const NodeView& node);
 
-// What the rows of a batch count in evaluation: their samples' weight, times `own` where the node `name` has some.
-// `rows` [n,...] says how many samples there are, and of which type weights are.
-absl::StatusOr<ValueId> EvaluationWeight(EntryBuilder& builder, const TensorType& rows, ValueId own,
+// What the rows of `values` [n,...] count in evaluation: the weights of their samples, times `own` where the node
+// `name` has weights of its own. `own` alone if neither the rows of `values` nor those of `labels` belong to single
+// samples.
+absl::StatusOr<ValueId> EvaluationWeight(EntryBuilder& builder, ValueId values, ValueId labels, ValueId own,
                                          const std::string& name);
 // In evaluation a loss or metric of (logits, labels, sample_weight?) takes what each sample of the batch counts.
 absl::StatusOr<std::vector<ValueId>> WithSampleWeight(EntryBuilder& builder, const Node& node, const std::string& name);

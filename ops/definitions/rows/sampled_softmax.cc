@@ -132,11 +132,11 @@ class Expansion {
   }
 
   absl::StatusOr<std::vector<ValueId>> InEvaluation() {
-    const TensorType x = TypeOf(node_.inputs[0]);
     ASSIGN_OR_RETURN(const ValueId products,
                      Add("matmul", {node_.inputs[0], node_.inputs[1]}, {{"transpose_w", true}}, "@products"));
     ASSIGN_OR_RETURN(const ValueId logits, Add("bias", {products, node_.inputs[2]}, {}, "@logits"));
-    ASSIGN_OR_RETURN(const ValueId weight, EvaluationWeight(builder_, x, node_.inputs[4], name_));
+    ASSIGN_OR_RETURN(const ValueId weight,
+                     EvaluationWeight(builder_, node_.inputs[0], node_.inputs[3], node_.inputs[4], name_));
     return builder_.Add("softmax_cross_entropy", {logits, node_.inputs[3], weight},
                         {{"reduction", node_.attributes.String("reduction")}}, {name_});
   }

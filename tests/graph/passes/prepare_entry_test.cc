@@ -173,6 +173,29 @@ metric %a
 )");
 }
 
+// Rows of a sample follow each other: each weighs what its sample does.
+TEST(PrepareEvaluation, RowsOfASampleWeighWhatItDoes) {
+  const Graph graph = Parse(R"(%x = input() f32[6,3,4]
+%t = input() i32[6,3]
+%rows = reshape(%x) f32[18,4]
+%labels = reshape(%t) i32[18]
+%l = softmax_cross_entropy(%rows, %labels, _) f32[]
+loss %l
+)");
+  const absl::StatusOr<Graph> prepared = PrepareEvaluation(graph, Ops());
+  ASSERT_TRUE(prepared.ok()) << prepared.status();
+  EXPECT_EQ(ToText(*prepared), R"(%x = input() f32[6,3,4]
+%t = input() i32[6,3]
+%rows = reshape(%x) f32[18,4]
+%labels = reshape(%t) i32[18]
+%@sample_weight = input() f32[6]
+%l@sample_weight@rows = expand(%@sample_weight) axes=[1] sizes=[3] f32[6,3]
+%l@sample_weight@of_rows = reshape(%l@sample_weight@rows) f32[18]
+%l = softmax_cross_entropy(%rows, %labels, %l@sample_weight@of_rows) f32[]
+loss %l
+)");
+}
+
 // Weights of places count for what their samples do, and so does their sum, by which they are divided.
 TEST(PrepareEvaluation, WeightsOfPlacesAreMultipliedByThoseOfTheirSamples) {
   const Graph graph = Parse(R"(%x = input() f32[6,3,4]

@@ -1,0 +1,18 @@
+// What the rows of a batch count in an evaluation (graph/passes/prepare_evaluation.h).
+#ifndef PARTITA_OPS_FORMS_SAMPLE_WEIGHTS_H_
+#define PARTITA_OPS_FORMS_SAMPLE_WEIGHTS_H_
+
+#include <string>
+
+#include "graph/ir/op_definition.h"
+
+namespace partita {
+
+// One number for each row of `value`, which has `rows_of_sample` consecutive rows of each sample
+// (EntryBuilder::RowsOfASample): the weight of the row's sample. `name` begins the names of what it appends.
+absl::StatusOr<ValueId> WeightsOfRows(EntryBuilder& builder, ValueId value, int64_t rows_of_sample,
+                                      const std::string& name);
+
+}  // namespace partita
+
+#endif  // PARTITA_OPS_FORMS_SAMPLE_WEIGHTS_H_
