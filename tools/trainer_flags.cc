@@ -87,7 +87,8 @@ std::vector<FlagDefinition> Training() {
       BoolFlag("mock-data", "random data of the graph's own form in place of a data set"),
       IntFlag("epochs", "1", 1, 1'000'000, "passes over the training set, with those before --load"),
       IntFlag("steps", "0", 0, kMany,
-              "stop after so many steps, with those before --load; 0: as --epochs says; of calibrate 30, of verify 3"),
+              "stop after N steps, with those before --load, in as many epochs as they take unless --epochs is given; "
+              "0: as --epochs says; of calibrate 30, of verify 3"),
       FloatFlag("until-accuracy", "", 0, 1, "end as soon as the test set's accuracy is so high; --epochs is the most"),
       FloatFlag("until-loss", "", -1e6, 1e6, "the same of its loss, when it is so low"),
       IntFlag("evaluate-every", "0", 0, kMany,

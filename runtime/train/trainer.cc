@@ -8,6 +8,7 @@
 
 #include "graph/ir/generated_name.h"
 #include "ops/values/learning_rate.h"
+#include "runtime/base/check.h"
 #include "runtime/base/status.h"
 #include "runtime/fail_points/fail_point.h"
 #include "runtime/train/batch_feed.h"
@@ -103,7 +104,10 @@ class Run {
     while ((Left() > 0 || AtEpochsEnd()) && !Ended()) {
       EpochResult epoch;
       epoch.epoch = static_cast<int>((Done() - sums_.steps) / per_epoch_) + 1;
+      const int64_t first = (epoch.epoch - 1) * per_epoch_;
       const absl::Status trained = OneEpoch(epoch);
+      epoch.done = Done() - first;
+      epoch.of = per_epoch_;
       result_.seconds += epoch.seconds;
       result_.data_wait_seconds = waited_before_ + batches_->waited_seconds();
       result_.data_making_seconds = made_before_ + batches_->making_seconds();
@@ -341,7 +345,9 @@ absl::Status CheckSums(const EntryPoint& entry, const LossSums& sums) {
 }  // namespace
 
 int64_t PlannedSteps(const TrainingOptions& options, int64_t batches_per_epoch) {
+  CHECK(options.epochs > 0 || options.steps > 0);
   const int64_t all = options.epochs * batches_per_epoch;
+  if (options.epochs == 0) return options.steps;
   return options.steps > 0 ? std::min(options.steps, all) : all;
 }
 

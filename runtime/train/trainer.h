@@ -42,6 +42,8 @@ struct EpochResult {
   int64_t steps = 0;         // done in this epoch by this run
   double loss = 0;           // mean over the steps, with those of a run before that it goes on from
   Metrics metrics;           // likewise
+  int64_t done = 0;          // steps of the epoch that are done, with those of runs before
+  int64_t of = 0;            // steps of a whole epoch
   double seconds = 0;        // of training, without evaluation
   int64_t samples = 0;       // trained on
   double learning_rate = 0;  // of the last step
@@ -88,7 +90,7 @@ struct TrainingPauses {
 TrainingPauses Together(TrainingPauses first, TrainingPauses second);
 
 struct TrainingOptions {
-  int64_t epochs = 1;
+  int64_t epochs = 1;      // 0: as many as `steps` takes
   int64_t steps = 0;       // ends after so many if that is earlier; 0: epochs alone
   int64_t first_step = 0;  // of them, those that were done before: the states are those behind them
   // Of these steps, those of the epoch that is gone on with; if they are all of it, its evaluation is still to come.

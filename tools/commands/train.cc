@@ -109,8 +109,9 @@ absl::StatusOr<Prepared> Prepare(const Flags& flags) {
   ASSIGN_OR_RETURN(prepared.data, ReadData(flags, prepared.model.graph, request));
   if (beginning) RETURN_IF_ERROR(CheckImages(*beginning, prepared.data));
   ASSIGN_OR_RETURN(prepared.target, TrainingTarget::Read(flags, prepared.model, prepared.data));
-  prepared.options.epochs = flags.Int("epochs");
   prepared.options.steps = flags.Int("steps");
+  const bool steps_alone = prepared.options.steps > 0 && !flags.Given("epochs");
+  prepared.options.epochs = steps_alone ? 0 : flags.Int("epochs");
   prepared.options.skip_budget = flags.Int("skip-budget");
   SetScheduleLength(PlannedSteps(prepared.options, prepared.data.training->batches_per_epoch()),
                     prepared.model.learning_rate);
@@ -187,6 +188,17 @@ absl::Status SayChoice(const Flags& flags, const ChosenStrategy& chosen, bool te
 void SayBeginning(const Prepared& prepared, bool text, std::ostream& out) {
   if (!prepared.onward) return;
   if (text) out << *prepared.onward << std::endl;
+// Which of --epochs and --steps ends the run, where both are given.
+void SayEnd(const Prepared& prepared, std::ostream& out) {
+  const int64_t epochs = prepared.options.epochs, steps = prepared.options.steps;
+  if (epochs == 0 || steps == 0) return;
+  const int64_t of_epochs = epochs * prepared.data.training->batches_per_epoch();
+  if (of_epochs == steps) return;
+  out << fmt::format("training ends after {} steps: --{} comes before --{}\n", std::min(of_epochs, steps),
+                     of_epochs < steps ? fmt::format("epochs={}", epochs) : fmt::format("steps={}", steps),
+                     of_epochs < steps ? fmt::format("steps={}", steps) : fmt::format("epochs={}", epochs));
+}
+
   if (!Speaks(*prepared.session)) return;
   for (const std::string& change : prepared.changes) spdlog::warn("{}", change);
 }
@@ -259,6 +271,7 @@ absl::StatusOr<int> RunTrain(const CommandContext& context) {
   ModelSaver saver(context.flags, *prepared.session, prepared.model, prepared.record);
   ASSIGN_OR_RETURN(const std::unique_ptr<Checkpointer> checkpointer,
                    Checkpointer::Open(context.flags, *prepared.session, saver,
+  if (text) SayEnd(prepared, out);
                                       {prepared.strategy, LinesOf(prepared.model), prepared.options.first_step}));
   // What has diverged is not saved.
   prepared.options.pauses =

@@ -72,7 +72,7 @@ class TrainTest(TrainerCase):
         """What a terminal shows of standard error."""
         keyboard, terminal = os.openpty()
         self.addCleanup(os.close, keyboard)
-        done = subprocess.Popen([TRAINER, "train", "--mock-data", "--batch=512", "--steps=200", "--threads=1", LENET],
+        done = subprocess.Popen([TRAINER, "train", "--mock-data", "--batch=512", "--epochs=1", "--threads=1", LENET],
                                 stdout=subprocess.PIPE, stderr=terminal, text=True, cwd=self.folder,
                                 env={**os.environ, "TERM": "xterm", **variables})
         os.close(terminal)
@@ -93,6 +93,27 @@ class TrainTest(TrainerCase):
         self.assertTrue(shown.endswith("\r\x1b[K"), "it is cleared")
         self.assertNotIn("\n", shown)
         self.assertNotIn("\x1b", self.train_on_terminal(TERM="dumb"))
+
+    def test_steps_alone_take_as_many_epochs_as_they_need(self):
+        """An epoch of mock data has 50 steps."""
+        train = ("train", "--mock-data", "--batch=8", "--threads=1")
+        for flags, steps, epochs, says in (
+                (["--steps=120"], 120, 3, None), (["--steps=3"], 3, 1, None), (["--epochs=2"], 100, 2, None),
+                (["--epochs=1", "--steps=120"], 50, 1, "training ends after 50 steps: --epochs=1 comes before --steps=120"),
+                (["--epochs=4", "--steps=60"], 60, 2, "training ends after 60 steps: --steps=60 comes before --epochs=4")):
+            with self.subTest(flags=flags):
+                out = self.call(*train, *flags, "--report=r.json", "--save=s", MLP).stdout
+                with open(self.path("r.json")) as file:
+                    report = json.load(file)
+                self.assertEqual(sum(epoch["steps"] for epoch in report["epochs"]), steps)
+                self.assertEqual(len(report["epochs"]), epochs)
+                self.assertEqual([line for line in out.splitlines() if "comes before" in line], [says] if says else [])
+                cut = f"epoch {epochs:<3} ({steps % 50} of 50 steps) loss "
+                self.assertEqual(cut in out, steps % 50 > 0, out)
+                self.assertEqual(out.count("of 50 steps"), int(steps % 50 > 0))
+        onward = self.call(*train, "--steps=70", "--save=s", MLP), self.call(*train, "--steps=130", "--load=s", MLP)
+        self.assertIn("goes on at step 70", onward[1].stdout)
+        self.assertIn("epoch 3   (30 of 50 steps) loss ", onward[1].stdout)
 
     def test_a_run_may_end_within_its_warm_up(self):
         graph = self.changed(MLP, r"learning_rate \{.*\}", 'learning_rate { schedule: "cosine" base: 0.1 warmup_steps: 3 }')

@@ -330,7 +330,9 @@ absl::Status AddMemory(const Session& session, ReportProto& report) {
 }
 
 std::string FormatEpoch(const EpochResult& epoch, const std::vector<std::string>& accuracies) {
-  std::string line = fmt::format("epoch {:<3} loss {:.4f}", epoch.epoch, epoch.loss);
+  std::string line = fmt::format("epoch {:<3} ", epoch.epoch);
+  if (epoch.done < epoch.of) line += fmt::format("({} of {} steps) ", epoch.done, epoch.of);
+  line += fmt::format("loss {:.4f}", epoch.loss);
   const auto add = [&](const char* before, const Metrics& metrics) {
     for (const auto& [name, value] : metrics) {
       line += fmt::format("   {}{} {}", before, name, Shown(value, IsOf(accuracies, name)));
