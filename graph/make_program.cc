@@ -27,6 +27,7 @@
 #include "graph/passes/unroll_micro_batches.h"
 #include "graph/recompute/recompute.h"
 #include "graph/value/node_name.h"
+#include "runtime/base/check.h"
 #include "runtime/base/exhaustion.h"
 #include "runtime/base/status.h"
 
@@ -298,7 +299,12 @@ class ProgramMaker {
     Graph forward = Typed(graph);
     RETURN_IF_ERROR(Add(EntryName(kTrainEntry, size), forward, graph, passes_.Training(states_)));
     if (size.empty()) states_ = StateLayouts(program_.state_graph());
-    const Graph evaluated = DropTrainingOnly(options_.predictions.empty() ? std::move(forward) : forward);
+    Graph evaluated = DropTrainingOnly(options_.predictions.empty() ? std::move(forward) : forward);
+    for (const std::string& name : options_.evaluated) {
+      const ValueId value = evaluated.Find(name);
+      CHECK(value != kNoValue);
+      evaluated.metrics.push_back(value);
+    }
     RETURN_IF_ERROR(Add(EntryName(kEvaluateEntry, size), evaluated, evaluated, passes_.Evaluation(states_)));
     if (options_.predictions.empty()) return absl::OkStatus();
     ASSIGN_OR_RETURN(const Graph predicted, OnlyResults(std::move(forward), options_.predictions));

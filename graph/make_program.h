@@ -28,6 +28,9 @@ struct ProgramOptions {
   // Values of the forward graph, by name: with any, the program has an entry point `predict` that computes them as
   // evaluation does, and has the inputs that they need. One for each size of the graph.
   std::vector<std::string> predictions = {};
+  // Scalars of the forward graph, by name, that evaluation reports behind its losses and metrics
+  // (graph/sets/find_set_results.h).
+  std::vector<std::string> evaluated = {};
   GivenForms given = {};  // inputs whose fields hold something else than what the graph reads, such as bytes
   bool entries = true;    // those that the model names; without them, what it does in its graph's own sizes
   // For ranks that live in several processes: every step counts which of them want to stop

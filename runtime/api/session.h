@@ -131,7 +131,8 @@ class Session {
   // evaluation, an entry point with results); Finish with none; and all that reads or writes states, observed values or
   // counters while one is.
   absl::Status Begin(std::string_view entry, const InputFiller& fill);
-  absl::StatusOr<StepResult> Finish();                         // of training or evaluation
+  // Of training or evaluation. Results of an evaluation step may be not finite: the caller knows whether they count.
+  absl::StatusOr<StepResult> Finish();
   absl::StatusOr<std::vector<HostTensor>> FinishPrediction();  // of all others
 
   // Collective: looks for where the last step of training went wrong, if it was not applied (kOutOfRange). Its inputs

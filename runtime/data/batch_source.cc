@@ -6,9 +6,8 @@
 
 namespace partita {
 
-double BatchSource::share(int64_t batch) const {
-  const int64_t before = batch % batches_per_epoch() * batch_rows();
-  return static_cast<double>(std::min(batch_rows(), samples() - before)) / static_cast<double>(samples());
+int64_t BatchSource::samples_of(int64_t batch) const {
+  return std::min(batch_rows(), samples() - batch % batches_per_epoch() * batch_rows());
 }
 
 absl::Status BatchSource::Fill(int64_t batch, Rows rows, const FieldBuffers& out) const {

@@ -63,9 +63,15 @@ class BatchSource {
   virtual int64_t samples() const = 0;                   // in one epoch, each counted once
   virtual int64_t batch_rows() const = 0;                // of a global batch, filled-up rows included
   virtual int64_t batches_per_epoch() const = 0;         // at least 1; the last one may have fewer samples
-  // Whether fields weigh places, so that a loss is one over words whatever fills a batch up, and its exponential is a
-  // perplexity.
-  virtual bool of_words() const { return false; }
+  // The field that weighs the places of rows of words and is 0 at padding, so that a loss is one over words and its
+  // exponential is a perplexity. Empty: rows are not of words.
+  virtual std::string word_weights() const { return ""; }
+  // Of an evaluation: the words of the set, by which its means over weighted places divide. 0: the weights make up for
+  // padding already.
+  virtual int64_t words() const { return 0; }
+  // Whether places of samples, and not only whole rows, fill up the last batches of an evaluation. There the word
+  // weights are 0.
+  virtual bool fills_places() const { return false; }
 
   // What a sample of an evaluation, in the order of the set, is called; empty: nothing.
   virtual std::string name_of(int64_t /*sample*/) const { return ""; }
@@ -75,9 +81,8 @@ class BatchSource {
   virtual int64_t bucket(int64_t /*batch*/) const { return 0; }
   virtual const std::vector<Field>& fields_of(int64_t /*bucket*/) const { return fields(); }
 
-  // What the mean of a batch counts in that of an evaluation; over an epoch they add up to 1. By samples, if the source
-  // says nothing else.
-  virtual double share(int64_t batch) const;
+  // Samples in a batch: its rows, without those that only fill it up.
+  int64_t samples_of(int64_t batch) const;
 
   // kInvalidArgument: one of batches [first, end) cannot be made, as far as the source knows without reading any and
   // finds out within about a second.

@@ -48,8 +48,14 @@ Rows RowsOfRank(const EntryPoint& entry, const Schedule& schedule) {
 }
 
 // What fills the input, by its place among the fields.
-absl::StatusOr<size_t> FindField(const EntryPoint& entry, const EntryInput& input, const std::vector<Field>& fields) {
+absl::StatusOr<size_t> FindField(const EntryPoint& entry, const EntryInput& input, const std::vector<Field>& fields,
+                                 int64_t batch_rows) {
   const TensorType& type = entry.graph.type(input.values[0]);
+  const int64_t rows_taken = type.shape[0] * static_cast<int64_t>(input.values.size());
+  if (rows_taken != batch_rows) {
+    return InvalidArgument("input {} of '{}' takes {} rows; a batch of the data has {}", Quoted(input.field),
+                           entry.name, rows_taken, batch_rows);
+  }
   std::vector<std::string> known;
   for (const Field& field : fields) known.push_back(field.name);
   const auto found = std::ranges::find(known, input.field);
@@ -66,11 +72,10 @@ absl::StatusOr<size_t> FindField(const EntryPoint& entry, const EntryInput& inpu
 }
 
 // The entry point of that use all of whose inputs these fields fill; nullptr: there is none.
-const EntryPoint* FindEntry(const Program& program, const std::string& use, const std::vector<Field>& fields) {
+const EntryPoint* FindEntry(const Program& program, const std::string& use, const std::vector<Field>& fields,
+                            int64_t batch_rows) {
   const auto fills = [&](const EntryPoint& entry) {
-    return IsUse(entry.name, use) && std::ranges::all_of(entry.inputs, [&](const EntryInput& input) {
-             return FindField(entry, input, fields).ok();
-           });
+    return IsUse(entry.name, use) && CheckFeed(entry, fields, batch_rows).ok();
   };
   const auto found = std::ranges::find_if(program.entries, fills);
   return found == program.entries.end() ? nullptr : &*found;
@@ -78,11 +83,18 @@ const EntryPoint* FindEntry(const Program& program, const std::string& use, cons
 
 }  // namespace
 
+absl::Status CheckFeed(const EntryPoint& entry, const std::vector<Field>& fields, int64_t batch_rows) {
+  for (const EntryInput& input : entry.inputs) {
+    RETURN_IF_ERROR(FindField(entry, input, fields, batch_rows).status());
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<BatchFeed::Bucket> BatchFeed::PlacesOf(const Session& session, const EntryPoint& entry,
-                                                      const std::vector<Field>& fields) {
+                                                      const std::vector<Field>& fields, int64_t batch_rows) {
   Bucket bucket{entry.name, {}};
   for (const EntryInput& input : entry.inputs) {
-    ASSIGN_OR_RETURN(const size_t field, FindField(entry, input, fields));
+    ASSIGN_OR_RETURN(const size_t field, FindField(entry, input, fields, batch_rows));
     for (int rank = 0; rank < session.ranks(); ++rank) {
       ASSIGN_OR_RETURN(std::vector<HeldTensor> parts, session.InputPlacements(entry.name, input.field, rank));
       for (HeldTensor& part : parts) {
@@ -99,9 +111,9 @@ absl::StatusOr<BatchFeed> BatchFeed::Create(const Session& session, const std::s
   feed.rows_.resize(static_cast<size_t>(session.ranks()));
   RETURN_IF_ERROR(session.program().PlaceOf(use).status());
   for (int64_t b = 0; b < source->buckets(); ++b) {
-    const EntryPoint* const entry = FindEntry(session.program(), use, source->fields_of(b));
+    const EntryPoint* const entry = FindEntry(session.program(), use, source->fields_of(b), source->batch_rows());
     const EntryPoint& point = entry == nullptr ? *session.program().Find(use) : *entry;
-    absl::StatusOr<Bucket> bucket = PlacesOf(session, point, source->fields_of(b));
+    absl::StatusOr<Bucket> bucket = PlacesOf(session, point, source->fields_of(b), source->batch_rows());
     if (!bucket.ok() && source->buckets() > 1) {
       return WithContext(fmt::format("bucket {} of the data, for which the graph has no sizes", b), bucket.status());
     }

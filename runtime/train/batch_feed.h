@@ -22,7 +22,7 @@ class BatchFeed {
  public:
   // `use`: kTrainEntry, kEvaluateEntry or kPredictEntry. The batches of each bucket of the source go to the entry point
   // of that use (graph/ir/entry_point.h) whose inputs have its sizes. kInvalidArgument: no such entry point; an input
-  // that no field of the source fills, or one of another type or size; both are named.
+  // that no field of the source fills, or one of another type or size; both are named (CheckFeed).
   static absl::StatusOr<BatchFeed> Create(const Session& session, const std::string& use,
                                           std::shared_ptr<const BatchSource> source);
 
@@ -49,12 +49,16 @@ class BatchFeed {
 
   BatchFeed() = default;
   static absl::StatusOr<Bucket> PlacesOf(const Session& session, const EntryPoint& entry,
-                                         const std::vector<Field>& fields);
+                                         const std::vector<Field>& fields, int64_t batch_rows);
 
   std::shared_ptr<const BatchSource> source_;
   std::vector<Rows> rows_;  // by rank, of all buckets
   std::vector<Bucket> buckets_;
 };
+
+// kInvalidArgument: a source of these fields, in batches of so many rows, does not fill an input of the entry point;
+// the input is named. BatchFeed::Create refuses the same.
+absl::Status CheckFeed(const EntryPoint& entry, const std::vector<Field>& fields, int64_t batch_rows);
 
 // Bytes of the batches that Prefetch makes ahead for these ranks of a process. `schedules`: of the entry point, by
 // rank; of several sizes that of the largest.

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "graph/sets/set_results.h"
 #include "runtime/api/session.h"
 #include "runtime/data/batch_source.h"
 #include "runtime/train/metrics.h"
@@ -22,22 +23,23 @@ using EntrySteps = std::map<std::string, int64_t>;
 
 struct Evaluation {
   double loss = 0;
-  Metrics metrics;  // of words (BatchSource::of_words) the perplexity is the last one
+  Metrics metrics;  // of words (BatchSource::word_weights) the perplexity is the last one
   double seconds = 0;
   EntrySteps steps = {};
 };
 
-// Collective. The mean over the samples of `source` (of BatchMode::kEvaluation), each of them standing for what its
-// batch has (BatchSource::share): so every sample counts once in terms that are means over samples, of words every
-// word, whatever the batch, and a term of the loss that is none of these (the norm of a weight) is what it is in each
-// batch. Empty if `*stop` (may be null) became non-zero before the end. kInvalidArgument: CheckLastBatch. kOutOfRange:
-// the loss is not finite. kInternal: the communicators counted other bytes than the layouts predict.
-absl::StatusOr<std::optional<Evaluation>> EvaluateSet(Session& session, std::shared_ptr<const BatchSource> source,
+// Collective. Loss and metrics of the whole set `source` (of BatchMode::kEvaluation), by the terms of `results`: each
+// is what its own sums over all batches make it, whatever the batch. A result whose term is not decided is the mean of
+// the batches by their samples. Empty if `*stop` (may be null) became non-zero before the end. kInvalidArgument:
+// CheckLastBatch. kOutOfRange: a loss of the set is not finite. kInternal: the communicators counted other bytes than
+// the layouts predict.
+absl::StatusOr<std::optional<Evaluation>> EvaluateSet(Session& session, const SetResults& results,
+                                                      std::shared_ptr<const BatchSource> source,
                                                       const std::atomic<int>* stop);
 
-// kInvalidArgument: the last batch of `source` has rows that are no samples, and nothing in the program's evaluation
-// reads what a row weighs, so that they would count.
-absl::Status CheckLastBatch(const Program& program, const BatchSource& source);
+// kInvalidArgument: the last batch of `source` has rows or places that only fill it up, and a result of the evaluation
+// entry point would count them: it does not weigh them, or samples influence each other in it. The node is named.
+absl::Status CheckLastBatch(const EntryPoint& entry, const SetResults& results, const BatchSource& source);
 
 // Collective. kInternal unless the bytes since the last ResetCounters are those of so many steps, group by group.
 absl::Status CheckTraffic(const Session& session, const EntrySteps& steps);

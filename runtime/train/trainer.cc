@@ -288,7 +288,7 @@ class Run {
 
   absl::Status Evaluate(EpochResult& epoch) {
     RETURN_IF_ERROR(Pass(FailPoint::kTrainingEvaluation));
-    ASSIGN_OR_RETURN(const auto evaluation, EvaluateSet(session_, data_.test, options_.stop));
+    ASSIGN_OR_RETURN(const auto evaluation, EvaluateSet(session_, data_.set_results, data_.test, options_.stop));
     if (!evaluation) return Vote();
     result_.enough = options_.is_enough(Done(), *evaluation);
     epoch.test_loss = evaluation->loss;

@@ -35,15 +35,17 @@ struct TrainingData {
   std::map<std::string, Normalization> pixels = {};
   // Files that this process could not use and left out, until now.
   std::function<int64_t()> left_out_files = [] { return int64_t{0}; };
+  // How results of the test set follow from those of its batches. Needed where there is a test set.
+  SetResults set_results = {};
 };
 
 struct EpochResult {
   int epoch = 0;             // from 1
   int64_t steps = 0;         // done in this epoch by this run
-  double loss = 0;           // mean over the steps, with those of a run before that it goes on from
-  Metrics metrics;           // likewise
   int64_t done = 0;          // steps of the epoch that are done, with those of runs before
   int64_t of = 0;            // steps of a whole epoch
+  double loss = 0;           // mean over the steps, with those of a run before that it goes on from
+  Metrics metrics;           // likewise
   double seconds = 0;        // of training, without evaluation
   int64_t samples = 0;       // trained on
   double learning_rate = 0;  // of the last step

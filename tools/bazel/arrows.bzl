@@ -20,6 +20,7 @@ ARROWS = {
     # From a graph and a strategy to a program for all ranks.
     "graph/derive": "runtime/base graph/value graph/optimizer graph/ir graph/moves",
     "graph/passes": "runtime/base graph/value graph/ir graph/moves graph/derive graph/verify",
+    "graph/sets": "runtime/base graph/value graph/ir graph/derive graph/passes",
     "graph/recompute": "graph/ir graph/derive",
     "graph/given": "runtime/base graph/value graph/ir",
     "graph/proto_io": "runtime/base proto graph/value graph/optimizer graph/ir graph/read graph/derive",
@@ -166,7 +167,7 @@ ARROWS = {
                    " runtime/device runtime/flight_recorder runtime/api/job runtime/api/backend runtime/api/rank",
     "runtime/train/sharded": "runtime/base graph/value graph/ir runtime/checkpoint runtime/checkpoint/sharded" +
                              " runtime/fail_points runtime/api runtime/api/job",
-    "runtime/train": "runtime/base graph/value graph/ir ops/values runtime/data runtime/checkpoint" +
+    "runtime/train": "runtime/base graph/value graph/ir graph/sets ops/values runtime/data runtime/checkpoint" +
                      " runtime/checkpoint/sharded runtime/fail_points runtime/telemetry runtime/api runtime/api/job" +
                      " runtime/train/sharded",
     "runtime/decode": "runtime/base graph/value graph/ir runtime/data runtime/api runtime/train",

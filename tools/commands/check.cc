@@ -1,6 +1,10 @@
 // `trainer check`: everything about graph and strategy that can be known without running, and nothing is written.
 #include <fmt/ranges.h>
 
+#include "graph/ir/generated_name.h"
+#include "runtime/base/status.h"
+#include "runtime/train/batch_feed.h"
+#include "runtime/train/graph_fields.h"
 #include "tools/commands/commands.h"
 #include "tools/commands/input/inputs.h"
 #include "tools/commands/input/machine.h"
@@ -9,6 +13,17 @@
 
 namespace partita {
 namespace {
+
+// Whether data as the graph asks for it fills the inputs of the entry points that `train` feeds.
+absl::Status CheckFeeds(const Program& program, const Graph& graph, const std::string& size) {
+  ASSIGN_OR_RETURN(const int64_t rows, BatchRows(graph));
+  std::vector<Field> fields = {{kSampleWeightName, DType::kF32, {}}};
+  for (const WantedField& wanted : WantedFields(graph, DType::kF32)) fields.push_back(wanted.field);
+  for (const char* const use : {kTrainEntry, kEvaluateEntry}) {
+    RETURN_IF_ERROR(CheckFeed(*program.Find(EntryName(use, size)), fields, rows));
+  }
+  return absl::OkStatus();
+}
 
 absl::StatusOr<int> Check(const CommandContext& context) {
   ASSIGN_OR_RETURN(Model model, ReadModel(context.flags));
@@ -20,6 +35,11 @@ absl::StatusOr<int> Check(const CommandContext& context) {
   options.speed = speed;
   options.verify_passes = context.flags.Bool("verify-passes");
   ASSIGN_OR_RETURN(const Program program, MakeProgramOf(context.flags, model, strategy, options));
+  RETURN_IF_ERROR(WithContext(context.flags.arguments()[0], CheckFeeds(program, model.graph, "")));
+  for (const ModelEntry& entry : model.entries) {
+    if (!entry.is_size()) continue;
+    RETURN_IF_ERROR(WithContext(context.flags.arguments()[0], CheckFeeds(program, entry.graph, entry.name)));
+  }
   context.out << fmt::format("graph     ok: {} nodes, {} states\n", model.graph.nodes().size(),
                              model.graph.states().size());
   context.out << fmt::format("strategy  ok: mesh {}, {} entries\n", ToString(MeshesOf(strategy)), strategy.ops.size());

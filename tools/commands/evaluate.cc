@@ -48,12 +48,13 @@ absl::StatusOr<int> RunEvaluate(const CommandContext& context) {
   program_options.count_votes = processes;
   program_options.given = GivenFormsOf(data);
   ASSIGN_OR_RETURN(Program program, MakeProgramOf(flags, model, strategy, program_options));
-  RETURN_IF_ERROR(CheckLastBatch(program, *data.test));
+  ASSIGN_OR_RETURN(const SetResults results, SetResultsOf(model));
+  RETURN_IF_ERROR(CheckLastBatch(*program.Find(kEvaluateEntry), results, *data.test));
   ASSIGN_OR_RETURN(
       const std::unique_ptr<Session> session,
       StartSession(flags, strategy, data, std::move(program), ReadSessionOptions(flags, speed), std::move(loaded)));
   const StopSignals signals;
-  ASSIGN_OR_RETURN(const auto evaluation, EvaluateSet(*session, data.test, &signals.flag()));
+  ASSIGN_OR_RETURN(const auto evaluation, EvaluateSet(*session, results, data.test, &signals.flag()));
   ReportProto report = BeginReport("evaluate", flags, model.name, graph_hash, *session);
   report.set_left_out_files(data.left_out_files());
   RETURN_IF_ERROR(AddMemory(*session, report));

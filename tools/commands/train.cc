@@ -128,7 +128,10 @@ absl::StatusOr<Prepared> Prepare(const Flags& flags) {
   program_options.count_votes = processes;
   program_options.given = GivenFormsOf(prepared.data);
   ASSIGN_OR_RETURN(Program program, MakeProgramOf(flags, prepared.model, strategy, program_options));
-  if (prepared.data.test != nullptr) RETURN_IF_ERROR(CheckLastBatch(program, *prepared.data.test));
+  ASSIGN_OR_RETURN(prepared.data.set_results, SetResultsOf(prepared.model));
+  if (prepared.data.test != nullptr) {
+    RETURN_IF_ERROR(CheckLastBatch(*program.Find(kEvaluateEntry), prepared.data.set_results, *prepared.data.test));
+  }
   SessionOptions options = ReadSessionOptions(flags, speed);
   options.record_timeline = flags.IsSet("trace");
   prepared.strategy = PrintStrategy(strategy, ProtoFormat::kText);
@@ -185,9 +188,6 @@ absl::Status SayChoice(const Flags& flags, const ChosenStrategy& chosen, bool te
   return SaveFoundStrategy(chosen.strategy, chosen.finalists, flags.Text("save-strategy"));
 }
 
-void SayBeginning(const Prepared& prepared, bool text, std::ostream& out) {
-  if (!prepared.onward) return;
-  if (text) out << *prepared.onward << std::endl;
 // Which of --epochs and --steps ends the run, where both are given.
 void SayEnd(const Prepared& prepared, std::ostream& out) {
   const int64_t epochs = prepared.options.epochs, steps = prepared.options.steps;
@@ -199,6 +199,9 @@ void SayEnd(const Prepared& prepared, std::ostream& out) {
                      of_epochs < steps ? fmt::format("steps={}", steps) : fmt::format("epochs={}", epochs));
 }
 
+void SayBeginning(const Prepared& prepared, bool text, std::ostream& out) {
+  if (!prepared.onward) return;
+  if (text) out << *prepared.onward << std::endl;
   if (!Speaks(*prepared.session)) return;
   for (const std::string& change : prepared.changes) spdlog::warn("{}", change);
 }
@@ -268,10 +271,10 @@ absl::StatusOr<int> RunTrain(const CommandContext& context) {
   };
   if (speaks) RETURN_IF_ERROR(SayChoice(context.flags, prepared.chosen, text, out));
   SayBeginning(prepared, text, out);
+  if (text) SayEnd(prepared, out);
   ModelSaver saver(context.flags, *prepared.session, prepared.model, prepared.record);
   ASSIGN_OR_RETURN(const std::unique_ptr<Checkpointer> checkpointer,
                    Checkpointer::Open(context.flags, *prepared.session, saver,
-  if (text) SayEnd(prepared, out);
                                       {prepared.strategy, LinesOf(prepared.model), prepared.options.first_step}));
   // What has diverged is not saved.
   prepared.options.pauses =

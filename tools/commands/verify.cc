@@ -4,6 +4,7 @@
 #include "partitioner/choose/ranked_finalists.h"
 #include "runtime/api/verify_plan.h"
 #include "runtime/train/batch_feed.h"
+#include "runtime/train/evaluator.h"
 #include "runtime/train/trainer.h"
 #include "tools/commands/commands.h"
 #include "tools/commands/input/chosen_strategy.h"
@@ -36,28 +37,74 @@ VerifyPlanOptions ReadOptions(const Flags& flags, const MachineSpeed& speed) {
   return options;
 }
 
-// Writes global batch `number` to both sides.
-absl::Status StageBatch(const BatchSource& source, int64_t number, PlanVerifier& verifier) {
-  ASSIGN_OR_RETURN(const std::vector<HostTensor> fields, WholeBatch(source, number));
-  const EntryPoint& entry = *verifier.serial().program().Find(kTrainEntry);
-  for (size_t f = 0; f < fields.size(); ++f) {
-    const EntryInput* const input = entry.FindInput(source.fields()[f].name);
-    if (input == nullptr) continue;
-    HostTensor field = fields[f];
-    field.shape = entry.graph.type(input->values[0]).shape;
-    RETURN_IF_ERROR(verifier.StageInput(input->field, field));
+// Feeds a session as `train` does.
+class Feed {
+ public:
+  static absl::StatusOr<Feed> Start(Session& session, const std::string& use, std::shared_ptr<const BatchSource> source,
+                                    int64_t batches) {
+    ASSIGN_OR_RETURN(BatchFeed feed, BatchFeed::Create(session, use, std::move(source)));
+    ASSIGN_OR_RETURN(std::unique_ptr<Prefetcher> prefetcher, feed.Prefetch(0, batches));
+    return Feed(std::move(feed), std::move(prefetcher));
   }
-  return absl::OkStatus();
-}
 
-// One step of both sides on global batch `number`.
-absl::StatusOr<StepComparison> Step(const BatchSource& source, int64_t number, PlanVerifier& verifier) {
-  RETURN_IF_ERROR(StageBatch(source, number, verifier));
-  absl::StatusOr<StepComparison> comparison = verifier.Step();
-  if (!absl::IsOutOfRange(comparison.status())) return comparison;
-  RETURN_IF_ERROR(StageBatch(source, number, verifier));
-  RETURN_IF_ERROR(verifier.Diagnose());
-  return comparison;
+  // Puts the next batch where the ranks' inputs are; `again` the same one.
+  absl::Status Stage(bool again = false) {
+    if (!again) {
+      ASSIGN_OR_RETURN(batch_, prefetcher_->Next());
+    }
+    feed_.Stage(*batch_);
+    return absl::OkStatus();
+  }
+
+ private:
+  Feed(BatchFeed feed, std::unique_ptr<Prefetcher> prefetcher)
+      : feed_(std::move(feed)), prefetcher_(std::move(prefetcher)) {}
+
+  BatchFeed feed_;
+  std::unique_ptr<Prefetcher> prefetcher_;
+  const Batch* batch_ = nullptr;
+};
+
+// Both sides, step by step on the same batches.
+class Sides {
+ public:
+  static absl::StatusOr<Sides> Start(PlanVerifier& verifier, const TrainingData& data, int64_t steps) {
+    ASSIGN_OR_RETURN(Feed serial, Feed::Start(verifier.serial(), kTrainEntry, data.training, steps));
+    ASSIGN_OR_RETURN(Feed plan, Feed::Start(verifier.plan(), kTrainEntry, data.training, steps));
+    return Sides(verifier, std::move(serial), std::move(plan));
+  }
+
+  absl::StatusOr<StepComparison> Step() {
+    RETURN_IF_ERROR(Stage(/*again=*/false));
+    absl::StatusOr<StepComparison> comparison = verifier_->Step();
+    if (!absl::IsOutOfRange(comparison.status())) return comparison;
+    RETURN_IF_ERROR(Stage(/*again=*/true));
+    RETURN_IF_ERROR(verifier_->Diagnose());
+    return comparison;
+  }
+
+ private:
+  Sides(PlanVerifier& verifier, Feed serial, Feed plan)
+      : verifier_(&verifier), serial_(std::move(serial)), plan_(std::move(plan)) {}
+
+  absl::Status Stage(bool again) {
+    RETURN_IF_ERROR(serial_.Stage(again));
+    return plan_.Stage(again);
+  }
+
+  PlanVerifier* verifier_;
+  Feed serial_, plan_;
+};
+
+// What `train` would refuse of the test set after the first epoch is refused here: a batch of it is evaluated.
+absl::Status TryEvaluation(const Model& model, const TrainingData& data, Session& plan) {
+  if (data.test == nullptr) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const SetResults results, SetResultsOf(model));
+  RETURN_IF_ERROR(CheckLastBatch(*plan.program().Find(kEvaluateEntry), results, *data.test));
+  ASSIGN_OR_RETURN(Feed feed, Feed::Start(plan, kEvaluateEntry, data.test, 1));
+  RETURN_IF_ERROR(feed.Stage());
+  RETURN_IF_ERROR(plan.Begin(kEvaluateEntry, [] { return absl::OkStatus(); }));
+  return plan.Finish().status();
 }
 
 int64_t StepsOf(const Flags& flags) { return flags.Int("steps") > 0 ? flags.Int("steps") : kSteps; }
@@ -101,13 +148,15 @@ absl::StatusOr<int> RunVerify(const CommandContext& context) {
   RETURN_IF_ERROR(SetUpLogging(flags));
   RETURN_IF_ERROR(CheckDevice(flags));
   ASSIGN_OR_RETURN(const Model model, ReadModel(flags));
-  ASSIGN_OR_RETURN(const TrainingData data, ReadData(flags, model.graph, {.training = Need::kYes, .test = Need::kNo}));
+  ASSIGN_OR_RETURN(const TrainingData data, ReadData(flags, model.graph, {.training = Need::kYes}));
   ASSIGN_OR_RETURN(const std::unique_ptr<PlanVerifier> verifier, Start(flags, model, data, context.out));
   const int64_t steps = StepsOf(flags);
+  RETURN_IF_ERROR(TryEvaluation(model, data, verifier->plan()));
+  ASSIGN_OR_RETURN(Sides sides, Sides::Start(*verifier, data, steps));
   nlohmann::json rows = nlohmann::json::array();
   absl::Status status;
   for (int64_t step = 1; step <= steps && status.ok(); ++step) {
-    ASSIGN_OR_RETURN(const StepComparison comparison, Step(*data.training, step - 1, *verifier));
+    ASSIGN_OR_RETURN(const StepComparison comparison, sides.Step());
     rows.push_back(ToJson(step, comparison));
     if (flags.Text("format") == "text") context.out << ToText(step, comparison);
     const TensorDifference* const first = comparison.First();

@@ -83,9 +83,7 @@ absl::StatusOr<std::shared_ptr<ArrayBatches>> ArrayBatches::Create(std::vector<A
   for (const ArrayField& array : arrays) CHECK(array.rows == arrays[0].rows);
   RETURN_IF_ERROR(SampleOrder::Check(options.mode, arrays[0].rows, options.batch_rows));
   const std::shared_ptr<ArrayBatches> batches(new ArrayBatches(std::move(arrays), options));
-  if (options.mode == BatchMode::kEvaluation) {
-    RETURN_IF_ERROR(batches->CheckBatches(0, batches->batches_per_epoch()));
-  }
+  if (options.mode == BatchMode::kEvaluation) RETURN_IF_ERROR(batches->CheckSet());
   return batches;
 }
 
@@ -93,6 +91,7 @@ ArrayBatches::ArrayBatches(std::vector<ArrayField> arrays, const ArrayBatchOptio
     : arrays_(std::move(arrays)),
       fields_(FieldsOf(arrays_, options.weights)),
       order_(options.mode, arrays_[0].rows, options.batch_rows, options.seed),
+      mode_(options.mode),
       divisors_(DivisorsOf(arrays_, order_)) {}
 
 std::vector<ArrayBatches::Divisor> ArrayBatches::DivisorsOf(const std::vector<ArrayField>& arrays,
@@ -113,6 +112,16 @@ std::vector<ArrayBatches::Divisor> ArrayBatches::DivisorsOf(const std::vector<Ar
   return divisors;
 }
 
+absl::Status ArrayBatches::CheckSet() const {
+  for (const Divisor& divisor : divisors_) {
+    if (std::accumulate(divisor.sums.begin(), divisor.sums.end(), 0.0) != 0) continue;
+    const ArrayField& array = arrays_[divisor.field];
+    return InvalidArgument("{}: field {}: all rows add up to 0; the graph divides by their sum", array.array,
+                           Quoted(array.field.name));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status ArrayBatches::CheckBatches(int64_t first, int64_t end) const {
   if (std::ranges::none_of(divisors_, &Divisor::may_vanish)) return absl::OkStatus();
   const int64_t most = std::max(batches_per_epoch(), kMostRowsChecked / batch_rows());
@@ -121,6 +130,7 @@ absl::Status ArrayBatches::CheckBatches(int64_t first, int64_t end) const {
 }
 
 absl::Status ArrayBatches::CheckDivisors(int64_t batch) const {
+  if (mode_ == BatchMode::kEvaluation) return absl::OkStatus();
   if (std::ranges::none_of(divisors_, &Divisor::may_vanish)) return absl::OkStatus();
   const std::vector<int64_t> samples = order_.Samples(batch, {0, batch_rows()});
   for (const Divisor& divisor : divisors_) {

@@ -26,7 +26,8 @@ struct ArrayBatchOptions {
 
 class ArrayBatches : public BatchSource {
  public:
-  // Of fields with as many rows each. kInvalidArgument: as SampleOrder::Check; of an evaluation as CheckBatches.
+  // Of fields with as many rows each. kInvalidArgument: as SampleOrder::Check; an array of an evaluation adds up to 0
+  // by whose sum the graph divides.
   static absl::StatusOr<std::shared_ptr<ArrayBatches>> Create(std::vector<ArrayField> arrays,
                                                               ArrayBatchOptions options);
 
@@ -39,6 +40,8 @@ class ArrayBatches : public BatchSource {
  private:
   ArrayBatches(std::vector<ArrayField> arrays, const ArrayBatchOptions& options);
   absl::Status FillChecked(int64_t batch, Rows rows, const FieldBuffers& out) const override;
+  // Of an evaluation: the whole set divides by the sum of all rows, and a batch may be of padding alone.
+  absl::Status CheckSet() const;
   absl::Status CheckDivisors(int64_t batch) const;
 
   // An array by whose sum in a batch the graph divides.
@@ -52,6 +55,7 @@ class ArrayBatches : public BatchSource {
   const std::vector<ArrayField> arrays_;
   const std::vector<Field> fields_;
   const SampleOrder order_;
+  const BatchMode mode_;
   const std::vector<Divisor> divisors_;
 };
 

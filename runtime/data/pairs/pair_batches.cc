@@ -111,14 +111,6 @@ PairWords PairBatches::WordsOf(uint32_t pair) const {
   return {up_to(pairs_.source[pair], largest_.source), up_to(pairs_.target[pair], largest_.target - 1)};
 }
 
-double PairBatches::share(int64_t batch) const {
-  int64_t targets = 0;
-  for (const int64_t sample : order_.Samples(batch, {0, batch_rows_})) {
-    if (sample != SampleOrder::kNoSample) targets += TargetsOf(sample);
-  }
-  return static_cast<double>(targets) / static_cast<double>(targets_);
-}
-
 absl::Status PairBatches::FillChecked(int64_t batch, Rows rows, const FieldBuffers& out) const {
   const std::vector<int64_t> samples = order_.Samples(batch, rows);
   const std::vector<Field>& fields = fields_[bucket(batch)];

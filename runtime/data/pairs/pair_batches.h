@@ -15,6 +15,7 @@
 #include "runtime/data/pairs/bucket_order.h"
 #include "runtime/data/pairs/pair_fields.h"
 #include "runtime/data/pairs/pair_set.h"
+#include "runtime/data/text/token_batches.h"
 
 namespace partita {
 
@@ -41,11 +42,11 @@ class PairBatches : public BatchSource {
   int64_t samples() const override { return order_.samples(); }
   int64_t batch_rows() const override { return batch_rows_; }
   int64_t batches_per_epoch() const override { return order_.batches_per_epoch(); }
-  bool of_words() const override { return true; }
+  std::string word_weights() const override { return kWeightsField; }
   int64_t buckets() const override { return static_cast<int64_t>(fields_.size()); }
   int64_t bucket(int64_t batch) const override { return order_.bucket(batch); }
   const std::vector<Field>& fields_of(int64_t bucket) const override { return fields_[bucket]; }
-  double share(int64_t batch) const override;  // by targets
+  int64_t words() const override { return targets_; }  // of targets, with the end of each
 
   int64_t left_out() const { return pairs_.count() - static_cast<int64_t>(used_.size()); }
   int64_t cut() const { return cut_; }  // how many pairs are

@@ -43,7 +43,8 @@ class TokenBatches : public BatchSource {
   int64_t samples() const override { return batch_rows_ * batches_; }
   int64_t batch_rows() const override { return batch_rows_; }
   int64_t batches_per_epoch() const override { return batches_; }
-  bool of_words() const override { return true; }
+  std::string word_weights() const override { return kWeightsField; }
+  bool fills_places() const override { return weight_ != 1; }
 
  private:
   TokenBatches(std::vector<int32_t> words, const TokenBatchOptions& options, int64_t places);

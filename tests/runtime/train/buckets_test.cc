@@ -18,6 +18,7 @@
 #include "runtime/base/philox.h"
 #include "runtime/train/predictor.h"
 #include "runtime/train/trainer.h"
+#include "tests/runtime/train/set_results_of.h"
 #include "tests/testing/assert_ok.h"
 
 namespace partita {
@@ -49,7 +50,7 @@ class Sequences : public BatchSource {
   int64_t samples() const override { return kBatches * kRows; }
   int64_t batch_rows() const override { return kRows; }
   int64_t batches_per_epoch() const override { return kBatches; }
-  bool of_words() const override { return true; }
+  std::string word_weights() const override { return "weights"; }
   int64_t buckets() const override { return static_cast<int64_t>(sizes_.size()); }
   int64_t bucket(int64_t batch) const override { return padded_ ? 0 : SizeOf(batch); }
   const std::vector<Field>& fields_of(int64_t bucket) const override { return fields_[bucket]; }
@@ -125,7 +126,10 @@ std::unique_ptr<Session> Start(const Model& model, const Strategy& strategy,
   options.threads_per_rank = 1;
   options.seed = 3;
   if (kFarGpu) options.device.gpu = 0;
-  ProgramOptions program{.floating = DType::kF64, .predictions = predictions, .verify_passes = true};
+  ProgramOptions program{.floating = DType::kF64,
+                         .predictions = predictions,
+                         .evaluated = SetResultsOf(model).reported,
+                         .verify_passes = true};
   auto made = MakeProgram(model, strategy, Ops(), program);
   EXPECT_TRUE(made.ok()) << made.status();
   auto session = Session::Start(*std::move(made), options);
@@ -135,7 +139,9 @@ std::unique_ptr<Session> Start(const Model& model, const Strategy& strategy,
 
 TrainingData DataOf(bool padded) {
   const auto set = std::make_shared<Sequences>(padded);
-  return {set, set, ""};
+  TrainingData data{set, set, ""};
+  data.set_results = SetResultsOf(MakeModel(!padded));
+  return data;
 }
 
 TrainingResult TrainOn(Session& session, bool padded, const TrainingOptions& options = {.epochs = 2}) {

@@ -16,6 +16,7 @@
 #include "runtime/train/predictor.h"
 #include "runtime/train/trainer.h"
 #include "tests/runtime/train/lenet_fixture.h"
+#include "tests/runtime/train/set_results_of.h"
 
 namespace partita {
 namespace {
@@ -77,13 +78,15 @@ std::unique_ptr<Session> Start(const Model& model, int ranks) {
   SessionOptions options;
   options.threads_per_rank = 1;
   const Strategy strategy = DataModelStrategy(model.graph, ranks, 1).value();
-  return Session::Start(MakeProgram(model, strategy, Ops(), {.verify_passes = true}).value(), options).value();
+  const ProgramOptions program{.evaluated = SetResultsOf(model).reported, .verify_passes = true};
+  return Session::Start(MakeProgram(model, strategy, Ops(), program).value(), options).value();
 }
 
 Evaluation Evaluate(const Loss& loss, int64_t samples, int ranks = 1) {
   const Model model = MakeModelOf(loss);
   const auto session = Start(model, ranks);
-  return *EvaluateSet(*session, Copies(samples, loss.batch, BatchMode::kEvaluation), nullptr).value();
+  return *EvaluateSet(*session, SetResultsOf(model), Copies(samples, loss.batch, BatchMode::kEvaluation), nullptr)
+              .value();
 }
 
 // The weights are the same in every session: their initial values are.
@@ -115,7 +118,8 @@ TEST(TestLoss, IsThatOfTrainingOnTheSameBatch) {
   for (const Loss& loss : {Loss{}, Loss{.sample_weight = 0.25}, Loss{.sample_weight = 3, .norm = true}}) {
     const Model model = MakeModelOf(loss);
     const auto session = Start(model, 1);
-    const TrainingData data{Copies(8, 8, BatchMode::kTraining), Copies(11, 8, BatchMode::kEvaluation), {}};
+    TrainingData data{Copies(8, 8, BatchMode::kTraining), Copies(11, 8, BatchMode::kEvaluation), {}};
+    data.set_results = SetResultsOf(model);
     TrainingResult result;
     ASSERT_TRUE(Train(*session, data, {}, result).ok());
     EXPECT_NEAR(*result.epochs[0].test_loss, result.epochs[0].loss, 1e-5);
@@ -128,7 +132,8 @@ TEST(TestAccuracy, IsNoneOfAGraphWithoutOne) {
   EXPECT_TRUE(Evaluate(loss, 8).metrics.empty());
   const Model model = MakeModelOf(loss);
   const auto session = Start(model, 1);
-  const TrainingData data{Copies(8, 8, BatchMode::kTraining), Copies(8, 8, BatchMode::kEvaluation), {}};
+  TrainingData data{Copies(8, 8, BatchMode::kTraining), Copies(8, 8, BatchMode::kEvaluation), {}};
+  data.set_results = SetResultsOf(model);
   TrainingResult result;
   ASSERT_TRUE(Train(*session, data, {}, result).ok());
   EXPECT_TRUE(result.epochs[0].metrics.empty());
@@ -152,18 +157,47 @@ TEST(CheckLastBatch, WantsWholeBatchesWhereNothingWeighsSamples) {
                            "loss", {}, Ops())
                     .value();
   const Program program = MakeProgram(model, {}, Ops(), {}).value();
-  EXPECT_TRUE(CheckLastBatch(program, *Copies(16, 8, BatchMode::kEvaluation)).ok());
-  const absl::Status refused = CheckLastBatch(program, *Copies(13, 8, BatchMode::kEvaluation));
+  const EntryPoint& entry = *program.Find(kEvaluateEntry);
+  const SetResults results = SetResultsOf(model);
+  EXPECT_TRUE(CheckLastBatch(entry, results, *Copies(16, 8, BatchMode::kEvaluation)).ok());
+  const absl::Status refused = CheckLastBatch(entry, results, *Copies(13, 8, BatchMode::kEvaluation));
   EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_NE(std::string(refused.message()).find("the test set has 13 samples, which are no whole batches of 8"),
-            std::string::npos);
+  EXPECT_NE(std::string(refused.message()).find("13 samples, which are no whole batches of 8; node 'loss'"),
+            std::string::npos)
+      << refused;
+}
+
+// A softmax over samples: rows that fill a batch up would change the others.
+TEST(CheckLastBatch, WantsWholeBatchesWhereSamplesMix) {
+  Model model;
+  const auto shape = [](const Shape& sizes) { return Attributes{{"shape", sizes}}; };
+  const Attributes turned{{"permutation", IntList{1, 0}}};
+  model.graph = BuildGraph({{"images", "input", {}, shape({8, kPixels})},
+                            {"labels", "input", {}, {{"shape", Shape{8}}, {"dtype", "i32"}}},
+                            {"w", "parameter", {}, {{"shape", Shape{kPixels, kClasses}}, {"initializer", "he_normal"}}},
+                            {"logits", "matmul", {"images", "w"}, {}},
+                            {"columns", "transpose", {"logits"}, turned},
+                            {"mixed", "softmax", {"columns"}, {}},
+                            {"rows", "transpose", {"mixed"}, turned},
+                            {"loss", "softmax_cross_entropy", {"rows", "labels"}, {}},
+                            {"accuracy", "accuracy", {"logits", "labels"}, {}}},
+                           "loss", {"accuracy"}, Ops())
+                    .value();
+  const Program program = MakeProgram(model, {}, Ops(), {}).value();
+  const EntryPoint& entry = *program.Find(kEvaluateEntry);
+  const SetResults results = SetResultsOf(model);
+  EXPECT_TRUE(CheckLastBatch(entry, results, *Copies(16, 8, BatchMode::kEvaluation)).ok());
+  const absl::Status refused = CheckLastBatch(entry, results, *Copies(13, 8, BatchMode::kEvaluation));
+  EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_NE(std::string(refused.message()).find("node 'loss' mixes the samples of a batch"), std::string::npos)
+      << refused;
 }
 
 TEST(EvaluateSet, CountsEverySampleOnceInAnyBatch) {
   std::vector<Evaluation> evaluations;
   for (const int64_t batch : {1, 4, 19, 32}) {
     Fixture fixture = Make(batch, 1, 1);
-    evaluations.push_back(*EvaluateSet(*fixture.session, fixture.data.test, nullptr).value());
+    evaluations.push_back(*EvaluateSet(*fixture.session, fixture.data.set_results, fixture.data.test, nullptr).value());
     EXPECT_NEAR(evaluations.back().loss, evaluations[0].loss, 1e-5);
     EXPECT_NEAR(*MetricOf(evaluations.back().metrics, "accuracy"), *MetricOf(evaluations[0].metrics, "accuracy"), 1e-6);
   }
@@ -176,7 +210,8 @@ TEST(PredictSet, LogitsOfEverySampleOnceUnderAnySplit) {
     Fixture fixture = Make(batch, data, model, {"classifier/bias"});
     absl::StatusOr<std::optional<Predictions>> predictions = PredictSet(*fixture.session, fixture.data.test, nullptr);
     EXPECT_TRUE(predictions.ok()) << predictions.status();
-    const Evaluation evaluation = *EvaluateSet(*fixture.session, fixture.data.test, nullptr).value();
+    const Evaluation evaluation =
+        *EvaluateSet(*fixture.session, fixture.data.set_results, fixture.data.test, nullptr).value();
     HostTensor logits = std::move((*predictions)->at(0));
     EXPECT_EQ(logits.shape, (Shape{kTestSamples, 10}));
     const std::vector<double> values = ToDoubles(logits);

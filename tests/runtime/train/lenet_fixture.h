@@ -15,6 +15,7 @@
 #include "partitioner/data_model_strategy.h"
 #include "runtime/data/image_batches.h"
 #include "runtime/train/trainer.h"
+#include "tests/runtime/train/set_results_of.h"
 #include "tools/models/models.h"
 
 namespace partita {
@@ -45,6 +46,7 @@ inline Fixture Make(int64_t batch, int data, int model, const std::vector<std::s
   fixture.model.learning_rate.steps = 100;
   fixture.data.training = Batches(kTrainingSamples, batch, BatchMode::kTraining, 1);
   fixture.data.test = Batches(kTestSamples, batch, BatchMode::kEvaluation, 2);
+  fixture.data.set_results = SetResultsOf(fixture.model);
   const Strategy strategy = DataModelStrategy(fixture.model.graph, data, model).value();
   SessionOptions options;
   options.threads_per_rank = 1;

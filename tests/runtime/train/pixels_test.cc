@@ -13,6 +13,7 @@
 #include "runtime/train/batch_feed.h"
 #include "runtime/train/predictor.h"
 #include "runtime/train/trainer.h"
+#include "tests/runtime/train/set_results_of.h"
 #include "tests/testing/assert_ok.h"
 #include "tools/models/models.h"
 
@@ -73,6 +74,7 @@ Run TrainOn(const Strategy& strategy, bool bytes, ProgramOptions options) {
                     "",
                     {},
                     {}};
+  data.set_results = SetResultsOf(model);
   if (bytes) {
     options.given["images"] = {DType::kU8, "pixels", PixelAttributes(normalization.mean, normalization.deviation)};
   }

@@ -19,6 +19,7 @@
 #include "runtime/train/predictor.h"
 #include "runtime/train/trainer.h"
 #include "tests/runtime/api/job/thread_job.h"
+#include "tests/runtime/train/set_results_of.h"
 #include "tools/models/models.h"
 
 namespace partita {
@@ -61,6 +62,7 @@ int Everywhere(const Grid& mesh, bool counts, const std::function<void(int rank,
       model.learning_rate.base = 0.01;
       model.learning_rate.steps = 100;
       process.data = {Batches(kSamples, BatchMode::kTraining), Batches(kSamples, BatchMode::kEvaluation), ""};
+      process.data.set_results = SetResultsOf(model);
       const Strategy strategy = DataModelStrategy(model.graph, mesh.data, mesh.model).value();
       const ProgramOptions options{.predictions = {"classifier/bias"}, .count_votes = counts, .verify_passes = true};
       SessionOptions session;
@@ -159,7 +161,7 @@ TEST(StopVote, EndsEvaluationAndPrediction) {
       std::shared_ptr<const BatchSource> set = process.data.test;
       if (told == Told::kMeanwhile && rank == 1) set = std::make_shared<TellingSource>(set, process.stop);
       const bool whole = told == Told::kNever;
-      EXPECT_EQ(EvaluateSet(*process.session, set, &process.stop)->has_value(), whole);
+      EXPECT_EQ(EvaluateSet(*process.session, process.data.set_results, set, &process.stop)->has_value(), whole);
       if (told == Told::kMeanwhile) process.stop.store(0);
       EXPECT_EQ(PredictSet(*process.session, set, &process.stop)->has_value(), whole);
       EXPECT_EQ(*VoteToStop(*process.session, &process.stop), whole ? 0 : 2);

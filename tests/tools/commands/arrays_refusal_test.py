@@ -69,16 +69,19 @@ class ArraysRefusalTest(TrainerCase):
             self.assertFalse(os.path.exists(self.path("s.safetensors")))
 
     def test_an_evaluation_of_padding_alone(self):
-        """Its order is fixed, so it is told when it is opened and not after an epoch."""
+        """It divides by the sum of the set: a batch may be of padding alone, the set may not."""
         with open(self.path("g.pbtxt"), "w", encoding="utf-8") as file:
             file.write(models.weighted(4))
         arrays = {}
-        for name, counts in ("train", [1] * 8), ("test", [1] * 4 + [0] * 4):
+        for name, counts in ("train", [1] * 8), ("test", [0] * 8):
             arrays |= {name + "/points": ("f", [8, 8], [0.5] * 64), name + "/class": ("i", [8], [1] * 8),
                        name + "/counts": ("f", [8], counts)}
         write.npz(self.path("d.npz"), arrays)
-        self.refused_data("d.npz: array 'test/counts': field 'counts': rows 4, 5, 6, 7, which are batch 1, add up to 0",
-                          "d.npz", "--epochs=2")
+        self.refused_data("d.npz: array 'test/counts': field 'counts': all rows add up to 0; the graph divides by their "
+                          "sum", "d.npz", "--epochs=2")
+        arrays["test/counts"] = ("f", [8], [1] * 4 + [0] * 4)
+        write.npz(self.path("d.npz"), arrays)
+        self.assertIn("test loss", self.call("train", "--data=d.npz", "--epochs=2", "g.pbtxt").stdout)
 
     def test_a_late_batch_of_padding_alone(self):
         """Which batches of training are all padding the seed says: they are told before the first step."""
@@ -120,7 +123,7 @@ class ArraysRefusalTest(TrainerCase):
         with open(self.path("g.pbtxt"), "w", encoding="utf-8") as file:
             file.write(models.own_regression(10))
         write.folder(self.folder, models.in_sets(models.number_data, 20, 13))
-        self.refused_data("the test set has 13 samples, which are no whole batches of 10", ".")
+        self.refused_data("test set: 13 samples, which are no whole batches of 10; node 'loss' does not weigh samples", ".")
 
 
 if __name__ == "__main__":

@@ -4,6 +4,8 @@ import json
 import os
 import unittest
 
+from tests.tools.commands import array_writer as write
+from tests.tools.commands.array_models import dense, graph, in_sets, node, number_data, own_regression
 from tests.tools.commands.trainer_case import LENET, TrainerCase, example
 
 BUILD_MODEL = os.path.abspath("tools/models/build_model")
@@ -33,6 +35,28 @@ class VerifyTest(TrainerCase):
                 done = self.call("verify", "--mock-data", "--precision=f64", "--format=json",
                                  f"--strategy={strategy}", f"{model}.pbtxt")
                 self.assertTrue(json.loads(done.stdout)["equal"])
+
+    def test_what_train_refuses(self):
+        """Of the test set as well: 2.5 batches of a loss that does not weigh samples."""
+        with open(self.path("own.pbtxt"), "w", encoding="utf-8") as file:
+            file.write(own_regression(4))
+        write.npz(self.path("d.npz"), in_sets(number_data, 40, 10))
+        for command in (["train"], ["verify"], ["verify", "--dp=2"]):
+            done = self.call(*command, "--data=d.npz", "own.pbtxt", code=3)
+            self.assertIn("10 samples, which are no whole batches of 4; node 'loss' does not weigh samples", done.stderr)
+
+    def test_rows_of_samples_set_behind_each_other(self):
+        """As models of words often are: it trains and is verified."""
+        with open(self.path("flat.pbtxt"), "w", encoding="utf-8") as file:
+            file.write(graph(
+                node("x", "input", shape=[4, 5, 8]) + node("targets", "input", dtype="i32", shape=[4, 5]) +
+                node("rows", "reshape", "x", shape=[20, 8]) + node("labels", "reshape", "targets", shape=[20]) +
+                dense("logits", "rows", [8, 3]) + node("loss", "softmax_cross_entropy", "logits", "labels") +
+                node("right", "accuracy", "logits", "labels"), "loss", ["right"]))
+        self.call("check", "flat.pbtxt")
+        for flags in ([], ["--dp=2"], ["--micro-batches=2"]):
+            self.call("train", "--mock-data", "--steps=2", *flags, "flat.pbtxt")
+            self.call("verify", "--mock-data", "--precision=f64", *flags, "flat.pbtxt")
 
     def test_noise_is_no_difference(self):
         # Before a batch norm the gradient of a bias is 0, but for rounding.

@@ -6,7 +6,9 @@
 
 #include "graph/given/give_inputs.h"
 #include "graph/ir/generated_name.h"
+#include "graph/sets/find_set_results.h"
 #include "ops/registry.h"
+#include "ops/values/number_op.h"
 #include "runtime/base/status.h"
 #include "runtime/data/arrays/synthetic_batches.h"
 #include "runtime/data/image_batches.h"
@@ -110,7 +112,10 @@ absl::StatusOr<std::unique_ptr<TrainingLoop>> TrainingLoop::Create(Model model, 
   const absl::StatusOr<ImageInputs> images = FindImageInputs(model.graph);
   ASSIGN_OR_RETURN(loop->data_, images.ok() ? ImagesFor(*images, program_options.given) : ArraysFor(model.graph));
   loop->ready_bytes_ = static_cast<const ReadyBatches&>(*loop->data_.training).bytes();
-  ASSIGN_OR_RETURN(Program program, MakeProgram(model, strategy, Ops(), program_options));
+  ASSIGN_OR_RETURN(loop->data_.set_results, FindSetResults(model, Ops(), IsOnNumbers));
+  ProgramOptions reporting = program_options;
+  reporting.evaluated = loop->data_.set_results.reported;
+  ASSIGN_OR_RETURN(Program program, MakeProgram(model, strategy, Ops(), reporting));
   ASSIGN_OR_RETURN(loop->session_, Session::Start(std::move(program), session));
   return loop;
 }

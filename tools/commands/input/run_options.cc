@@ -7,7 +7,11 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "graph/ir/entry_point.h"
+#include "graph/read/model_entries.h"
+#include "graph/sets/find_set_results.h"
 #include "ops/registry.h"
+#include "ops/values/number_op.h"
 #include "runtime/api/backend/gpu.h"
 #include "runtime/base/status.h"
 #include "runtime/telemetry/log.h"
@@ -84,9 +88,23 @@ ProgramOptions ReadProgramOptions(const Flags& flags, const MachineSpeed& speed)
   return options;
 }
 
+// The shapes of one sample do not tell which dimension the samples are.
+absl::StatusOr<SetResults> SetResultsOf(const Model& model) {
+  const std::vector<EntryInput> inputs = InputsOf(model.graph);
+  if (!inputs.empty() && model.graph.type(inputs[0].values[0]).shape[0] == 1) {
+    if (const absl::StatusOr<Model> two = WithBatch(model, 2, Ops()); two.ok()) {
+      return FindSetResults(*two, Ops(), IsOnNumbers);
+    }
+  }
+  return FindSetResults(model, Ops(), IsOnNumbers);
+}
+
 absl::StatusOr<Program> MakeProgramOf(const Flags& flags, const Model& model, const Strategy& strategy,
                                       const ProgramOptions& options) {
-  absl::StatusOr<Program> program = MakeProgram(model, strategy, Ops(), options);
+  ASSIGN_OR_RETURN(SetResults results, SetResultsOf(model));
+  ProgramOptions reporting = options;
+  reporting.evaluated = std::move(results.reported);
+  absl::StatusOr<Program> program = MakeProgram(model, strategy, Ops(), reporting);
   if (program.ok()) return program;
   const std::string split = flags.IsSet("strategy") ? " with --strategy=" + flags.Text("strategy") : "";
   return WithContext(flags.arguments()[0] + split, program.status());

@@ -6,8 +6,10 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "graph/ir/model.h"
 #include "graph/make_program.h"
 #include "graph/schedule/machine_speed.h"
+#include "graph/sets/set_results.h"
 #include "runtime/api/rank/session_options.h"
 #include "tools/program/flags.h"
 
@@ -30,7 +32,11 @@ std::string GpuModelFor(const Flags& flags);
 // `speed`: of the machine that it is made for (SpeedFor); likewise below.
 ProgramOptions ReadProgramOptions(const Flags& flags, const MachineSpeed& speed);
 
-// MakeProgram of the graph that the command's argument names; errors name that file, and the strategy's.
+// How results of the model's evaluation follow from those of batches.
+absl::StatusOr<SetResults> SetResultsOf(const Model& model);
+
+// MakeProgram of the graph that the command's argument names, whose evaluation reports what SetResultsOf asks for;
+// errors name that file, and the strategy's.
 absl::StatusOr<Program> MakeProgramOf(const Flags& flags, const Model& model, const Strategy& strategy,
                                       const ProgramOptions& options);
 

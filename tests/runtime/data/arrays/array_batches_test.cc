@@ -101,14 +101,20 @@ absl::StatusOr<std::shared_ptr<ArrayBatches>> Weighed(BatchMode mode, bool divid
   return ArrayBatches::Create({field}, {mode, rows, 1, {"weights", DType::kF32, {}}});
 }
 
-// Batch 2 of an evaluation by 2 rows is of nothing else. Its batches are known when it is opened.
-TEST(ArrayBatches, AnEvaluationByWhoseSumNothingCanBeDividedIsNotOpened) {
-  const absl::Status refused = Weighed(BatchMode::kEvaluation, true, 2).status();
-  EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(std::string(refused.message()),
-            "w.npy: field 'w': rows 4, 5, which are batch 2, add up to 0; the graph divides by the sum of a batch");
-  EXPECT_TRUE(Weighed(BatchMode::kEvaluation, false, 2).ok());
-  EXPECT_TRUE(Weighed(BatchMode::kEvaluation, true, 4).ok());  // row 6 counts
+// Batch 2 of an evaluation by 2 rows is of nothing else: it counts nothing. A set of nothing else is refused.
+TEST(ArrayBatches, AnEvaluationIsDividedByTheSumOfTheSet) {
+  EXPECT_TRUE(Weighed(BatchMode::kEvaluation, true, 2).ok());
+  EXPECT_TRUE(Weighed(BatchMode::kEvaluation, true, 1).ok());
+  const std::vector<float> zeros(16);
+  const auto* const bytes = reinterpret_cast<const uint8_t*>(zeros.data());
+  const auto made = [&](bool divides) {
+    const ArrayField field{{"w", DType::kF32, {2}}, 8, {bytes, bytes + 64}, {}, "w.npy", divides};
+    return ArrayBatches::Create({field}, {BatchMode::kEvaluation, 2, 1, {"weights", DType::kF32, {}}}).status();
+  };
+  EXPECT_TRUE(made(false).ok());
+  EXPECT_EQ(made(true).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(std::string(made(true).message()),
+            "w.npy: field 'w': all rows add up to 0; the graph divides by their sum");
 }
 
 // Which batches of training have nothing else is drawn anew in each epoch: their rows are refused whoever asks for
