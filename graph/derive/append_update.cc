@@ -2,16 +2,66 @@
 
 #include <algorithm>
 #include <functional>
+#include <set>
+#include <utility>
 
 #include "graph/derive/append_averages.h"
 #include "graph/ir/gate.h"
 #include "graph/ir/generated_name.h"
+#include "graph/ir/op_definition.h"
 #include "graph/moves/plan_move.h"
 #include "graph/optimizer/optimizer.h"
 #include "graph/optimizer/parameter_groups.h"
 #include "runtime/base/status.h"
 
 namespace partita {
+namespace {
+
+// Integers that choose among the rows or classes of a tensor of that shape.
+using Indices = std::set<std::pair<ValueId, Shape>>;
+
+std::set<NodeId> NodesBefore(const Graph& graph, std::vector<ValueId> values) {
+  std::set<NodeId> nodes;
+  while (!values.empty()) {
+    const NodeId id = graph.value(values.back()).producer;
+    values.pop_back();
+    if (!nodes.insert(id).second) continue;
+    for (const ValueId input : graph.node(id).inputs) {
+      if (input != kNoValue) values.push_back(input);
+    }
+  }
+  return nodes;
+}
+
+// Casts compute with integers; other nodes that make floats of them choose by them.
+Indices IndicesOf(const Graph& graph, const std::set<NodeId>& nodes) {
+  Indices indices;
+  for (const NodeId id : nodes) {
+    const Node& node = graph.node(id);
+    if (node.op->role == Role::kCast || !IsFloating(graph.type(node.outputs[0]).dtype)) continue;
+    for (const ValueId input : node.inputs) {
+      if (input == kNoValue || graph.type(input).dtype != DType::kI32) continue;
+      indices.emplace(BeforeMoves(graph, input),
+                      node.inputs[0] == kNoValue ? Shape() : graph.type(node.inputs[0]).shape);
+    }
+  }
+  return indices;
+}
+
+}  // namespace
+
+std::vector<ValueId> IndexMetrics(const Graph& graph) {
+  std::vector<ValueId> losses = {graph.loss};
+  for (const FurtherLoss& further : graph.further_losses) losses.push_back(further.value);
+  const Indices of_losses = IndicesOf(graph, NodesBefore(graph, losses));
+  std::vector<ValueId> metrics;
+  for (const ValueId metric : graph.metrics) {
+    const Indices own = IndicesOf(graph, NodesBefore(graph, {metric}));
+    if (!std::ranges::includes(of_losses, own)) metrics.push_back(metric);
+  }
+  return metrics;
+}
+
 namespace {
 
 class Update {
@@ -147,15 +197,17 @@ class Update {
     return Add(Role::kCast, {value}, {{"dtype", std::string(Name(graph().type(like).dtype))}}, name);
   }
 
-  // The sum of all losses, on every rank: it is finite where they are.
+  // The sum of all losses, and of metrics that stand for labels which no loss reads, on every rank: it is finite where
+  // all of them are.
   absl::StatusOr<ValueId> Losses() {
     const Layout everywhere = Replicated(graph().mesh());
+    std::vector<ValueId> others = IndexMetrics(graph());
+    for (const FurtherLoss& further : graph().further_losses) others.push_back(further.value);
     const ValueId loss = builder_.MoveTo(graph().loss, everywhere, Phase::kUpdate);
-    const std::vector<FurtherLoss> further_losses = graph().further_losses;
-    if (further_losses.empty()) return loss;
+    if (others.empty()) return loss;
     std::vector<ValueId> losses = {loss};
-    for (const FurtherLoss& further : further_losses) {
-      const ValueId value = builder_.MoveTo(further.value, everywhere, Phase::kUpdate);
+    for (const ValueId other : others) {
+      const ValueId value = builder_.MoveTo(other, everywhere, Phase::kUpdate);
       ASSIGN_OR_RETURN(const ValueId term, As(loss, value, graph().UniqueName(graph().value(value).name + "@cast")));
       losses.push_back(term);
     }

@@ -1,9 +1,9 @@
 // Appends the optimizer to a partitioned graph that has its backward nodes: one update node per parameter, the learning
 // rate as a function of the iteration, clipping by the global norm, and whether the step is applied at all.
 //
-// That is one scalar for all ranks (Graph::apply): the loss is finite and, with clipping, the norm is. Every node that
-// updates a state reads it (InputDefinition::gate; docs/design.md 5.24). Those that the forward pass has for it, as
-// running statistics, are put behind it:
+// That is one scalar for all ranks (Graph::apply): the losses are finite, with clipping the norm is, and so are metrics
+// that alone read some labels (IndexMetrics). Every node that updates a state reads it (InputDefinition::gate;
+// docs/design.md 5.24). Those that the forward pass has for it, as running statistics, are put behind it:
 //
 //   before   %m@new, ... = batch_norm_running(%s, %m, %v, _)      ... loss, backward
 //   after    ... loss, backward   %@apply = all_finite(%l, _)     %m@new, ... = batch_norm_running(%s, %m, %v, %@apply)
@@ -21,6 +21,7 @@
 #define PARTITA_GRAPH_DERIVE_APPEND_UPDATE_H_
 
 #include <map>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "graph/derive/layout_builder.h"
@@ -28,6 +29,11 @@
 #include "graph/ir/model.h"
 
 namespace partita {
+
+// Metrics that are the only ones to read some labels, ids or lengths, in the order of Graph::metrics. An integer that
+// is out of range makes NaN of what is computed from it; where no loss reads it, the metric has to keep the step from
+// being applied. Integers that a loss reads for a tensor of the same shape are in range for both or for neither.
+std::vector<ValueId> IndexMetrics(const Graph& graph);
 
 // `gradients`: of AppendAdjoint; the graph has a loss. A gradient that does not lie as its parameter does is updated
 // where it lies (sharded optimizer state, docs/derivation.md 4.5) and the new parameter is moved back.

@@ -1,6 +1,7 @@
 #include "ops/host/host_kernels.h"
 
 #include <algorithm>
+#include <cstring>
 #include <map>
 #include <mutex>
 #include <type_traits>
@@ -78,9 +79,41 @@ absl::StatusOr<PreparedKernel> Prepare(const HostKernelEntry& entry, const Local
   return all;
 }
 
+// Sets all bits of a box of a dense tensor, so that floats are NaN and integers -1, which is no id and no class.
+void FillWithNaN(const LocalTensor& tensor, const Box& within, void* data) {
+  const int64_t element = SizeOf(tensor.dtype);
+  const size_t rank = within.size.size();
+  if (rank == 0) {
+    std::memset(data, 0xff, static_cast<size_t>(element));
+    return;
+  }
+  const int64_t row = tensor.shape().back();
+  for (int64_t r = 0; row > 0 && r < tensor.elements() / row; ++r) {
+    int64_t place = tensor.box.offset.back() - within.offset.back(), stride = within.size.back(), rest = r;
+    for (size_t d = rank - 1; d-- > 0;) {
+      const int64_t index = rest % tensor.shape()[d];
+      rest /= tensor.shape()[d];
+      place += (tensor.box.offset[d] - within.offset[d] + index) * stride;
+      stride *= within.size[d];
+    }
+    std::memset(static_cast<char*>(data) + place * element, 0xff, static_cast<size_t>(row * element));
+  }
+}
+
+// Where its data are wrong (kInvalidArgument), it leaves a word, its outputs become NaN, and the step runs on: no rank
+// waits for this one, and a loss that is NaN keeps the update from being applied (docs/design.md 5.24).
 class HostKernel : public Kernel {
  public:
-  HostKernel(std::string node, Computation compute) : node_(std::move(node)), compute_(std::move(compute)) {}
+  // `arguments`: those of the node.
+  HostKernel(const LocalNode& node, const KernelArguments& arguments, Computation compute)
+      : node_(node.name), compute_(std::move(compute)), fault_(arguments.fault) {
+    for (size_t o = 0; o < arguments.outputs.size(); ++o) {
+      const size_t place = arguments.inputs.size() + o;
+      const LocalTensor& tensor = node.outputs[o];
+      const bool wider = !node.within.empty() && !node.within[place].size.empty();
+      outputs_.push_back({tensor, wider ? node.within[place] : tensor.box, arguments.outputs[o]});
+    }
+  }
 
   absl::Status Launch(Stream& stream) override {
     HostStream* host_stream = dynamic_cast<HostStream*>(&stream);
@@ -88,16 +121,37 @@ class HostKernel : public Kernel {
     return host_stream->Enqueue({Run, this});
   }
 
+  absl::Status Fault(uint64_t /*word*/) const override { return wrong_data_; }
+
  private:
   static absl::Status Run(void* self) {
-    const auto& kernel = *static_cast<HostKernel*>(self);
+    auto& kernel = *static_cast<HostKernel*>(self);
     absl::Status status = StartKernelTeam();
     if (status.ok()) status = kernel.compute_();
-    return status.ok() ? status : WithContext("node '" + kernel.node_ + "'", status);
+    if (status.ok()) [[likely]]
+      return status;
+    if (kernel.fault_ == nullptr || !absl::IsInvalidArgument(status)) {
+      return WithContext("node '" + kernel.node_ + "'", status);
+    }
+    kernel.wrong_data_ = status;
+    *kernel.fault_ = 1;
+    for (const Output& output : kernel.outputs_) {
+      if (output.data != nullptr) FillWithNaN(output.tensor, output.within, output.data);
+    }
+    return absl::OkStatus();
   }
+
+  struct Output {
+    LocalTensor tensor;
+    Box within;
+    void* data;
+  };
 
   const std::string node_;
   const Computation compute_;
+  uint64_t* const fault_;
+  std::vector<Output> outputs_;
+  absl::Status wrong_data_;  // of the last step that met any
 };
 
 class HostKernelLibrary : public KernelLibrary {
@@ -133,8 +187,8 @@ class HostKernelLibrary : public KernelLibrary {
       if (choice.kernel.rfind(KernelName(node, entry), 0) != 0) continue;
       ASSIGN_OR_RETURN(const PreparedKernel prepared, Prepare(entry, node));
       if (ChoiceName(node, entry, prepared) != choice.kernel) continue;
-      ASSIGN_OR_RETURN(Computation compute, prepared.bind(AtColumns(node, std::move(arguments))));
-      return std::make_unique<HostKernel>(node.name, std::move(compute));
+      ASSIGN_OR_RETURN(Computation compute, prepared.bind(AtColumns(node, arguments)));
+      return std::make_unique<HostKernel>(node, arguments, std::move(compute));
     }
     return InvalidArgument("node '{}': the host has no kernel '{}' for {}", node.name, choice.kernel, node.op->name);
   }

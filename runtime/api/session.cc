@@ -65,7 +65,7 @@ absl::Status Session::StageInput(std::string_view entry, const std::string& fiel
 absl::Status Session::Diagnose() {
   RETURN_IF_ERROR(dead_);
   RETURN_IF_ERROR(CheckIdle("diagnose"));
-  if (not_applied_.ok() || backend_->gpu() != nullptr) return not_applied_;
+  if (!absl::IsOutOfRange(not_applied_) || backend_->gpu() != nullptr) return not_applied_;
   const int entry = not_applied_entry_;
   const absl::StatusOr<ValueId> first =
       OrExhausted("a diagnosis", [&]() -> absl::StatusOr<ValueId> { return FirstNonFinite(entry); });

@@ -101,10 +101,12 @@ class Session {
   // Errors number the steps of training on from there: so many were done before this session. No step is in flight.
   void NumberStepsFrom(int64_t done) { train_steps_ = done; }
 
-  // Collective: one step on all ranks with the inputs that lie in their places. kOutOfRange: the loss is not finite or,
-  // where a step of training is clipped, the norm of the gradients is not; all states are as they were, and the session
-  // goes on. kInvalidArgument: a label is no class; step, node and sample are named. kFailedPrecondition: a step is in
-  // flight. After any error but the first and the last the session is dead and every call returns that error.
+  // Collective: one step on all ranks with the inputs that lie in their places. Errors that leave all states as they
+  // were, and the session as good as before:
+  //   kOutOfRange          the loss is not finite or, where a step of training is clipped, the norm of the gradients
+  //   kInvalidArgument     a label, an id or a length is out of range; the message names step, node and sample
+  //   kFailedPrecondition  a step is in flight
+  // After any other error (a lost peer, a device that failed) every later call returns that error.
   absl::StatusOr<StepResult> Train();
   absl::StatusOr<StepResult> Evaluate();
   // The values that `predict` computes (ProgramOptions::predictions), whole, in their order.
@@ -213,11 +215,13 @@ class Session {
   struct StepInFlight {
     int entry = 0;
     int turn = 0;
-    int64_t number = 0;  // of the training steps
+    int64_t number = 0;                  // of the training steps
+    std::vector<std::string> kept = {};  // CarriedStates before it
   };
   // What is left of one that has ended.
   struct Outcome {
     absl::Status status;
+    bool not_finite = false;  // the loss or the norm of the gradients, which all ranks see alike
     StepResult result;
     std::vector<HostTensor> predictions;
     std::optional<double> votes;
@@ -232,6 +236,10 @@ class Session {
   absl::Status WaitForAll(std::span<Executor* const> executors);
   absl::StatusOr<Outcome> FinishStep();
   absl::StatusOr<Outcome> TakeOldest();
+  absl::Status WithWrongDataOfAll(const absl::Status& own);
+  absl::StatusOr<std::vector<HeldTensor>> CarriedStates(int entry) const;
+  absl::StatusOr<std::vector<std::string>> KeepStates(int entry) const;
+  absl::Status PutBack(const StepInFlight& step);
   Outcome EndOldest();
   void ReadResults(const StepInFlight& step, Outcome& outcome) const;
   void Drain();

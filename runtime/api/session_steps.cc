@@ -1,7 +1,9 @@
 // The steps of a session: inputs in, results out, one in flight behind the other, and what to say if they are not
 // finite, or not applied.
 #include <cmath>
+#include <cstring>
 
+#include "runtime/api/job/job.h"
 #include "runtime/api/rank/input_stage.h"
 #include "runtime/api/rank/stall_watch.h"
 #include "runtime/api/session.h"
@@ -109,13 +111,14 @@ absl::Status Session::BeginStep(int entry, const InputFiller& fill) {
     return filled;
   }
   StepInFlight step{entry, 0, train_steps_};
+  ASSIGN_OR_RETURN(step.kept, KeepStates(entry));
   if (IsTraining(step.entry)) step.number = ++train_steps_;
   const absl::StatusOr<int> turn = TakeInputs(entry);
   if (!turn.ok()) dead_ = turn.status();
   RETURN_IF_ERROR(dead_);
   step.turn = *turn;
   RETURN_IF_ERROR(StartAll(executors_[entry], step.turn));
-  in_flight_.push_back(step);
+  in_flight_.push_back(std::move(step));
   return absl::OkStatus();
 }
 
@@ -147,19 +150,19 @@ absl::Status Session::StartAll(std::span<Executor* const> executors, int turn) {
 }
 
 absl::Status Session::WaitForAll(std::span<Executor* const> executors) {
-  absl::Status status;
+  absl::Status wrong_data;
   for (size_t i = 0; i < executors.size(); ++i) {
     const StallWatch::Waiting waiting(stall_watch_.get(), local_ranks_[i]);
     const absl::Status ended = executors[i]->Wait();
-    if (status.ok()) status = ended;
+    absl::Status& first = executors[i]->wrong_data() ? wrong_data : dead_;
+    if (first.ok()) first = ended;
   }
-  for (size_t i = 0; i < local_ranks_.size() && status.ok(); ++i) {
+  for (size_t i = 0; i < local_ranks_.size() && dead_.ok(); ++i) {
     const int rank = local_ranks_[i];
-    status = WithContext(fmt::format("rank {}", rank),
-                         ranks_[rank]->CheckGuards(/*guard_only=*/options_.tests.guard_bytes == 0));
+    dead_ = WithContext(fmt::format("rank {}", rank),
+                        ranks_[rank]->CheckGuards(/*guard_only=*/options_.tests.guard_bytes == 0));
   }
-  dead_ = status;
-  return status;
+  return dead_.ok() ? wrong_data : dead_;
 }
 
 absl::StatusOr<StepResult> Session::Finish() {
@@ -187,20 +190,77 @@ absl::StatusOr<Session::Outcome> Session::FinishStep() {
 absl::StatusOr<Session::Outcome> Session::TakeOldest() {
   Outcome outcome = ended_ ? *std::move(ended_) : EndOldest();
   ended_.reset();
-  const StepInFlight step = in_flight_.front();
+  const StepInFlight step = std::move(in_flight_.front());
   in_flight_.erase(in_flight_.begin());
   if (outcome.status.ok()) return outcome;
   if (IsTraining(step.entry)) train_steps_ = step.number;
   Drain();
+  if (dead_.ok()) dead_ = PutBack(step);
+  if (outcome.not_finite && dead_.ok()) outcome.status = WithWrongDataOfAll(outcome.status);
+  if (dead_.ok() && IsTraining(step.entry)) not_applied_ = outcome.status;
   return outcome.status;
+}
+
+// The parts here of states that steps of an entry point change without the gate that training has: what recurrent
+// layers carry from one evaluation to the next.
+absl::StatusOr<std::vector<HeldTensor>> Session::CarriedStates(int entry) const {
+  std::vector<HeldTensor> parts;
+  const Graph& graph = program_.entries[entry].graph;
+  for (size_t s = 0; s < graph.states().size() && !IsTraining(entry); ++s) {
+    if (graph.states()[s].update == kNoValue) continue;
+    for (const int rank : local_ranks_) {
+      ASSIGN_OR_RETURN(parts.emplace_back(), StatePart(graph.value(graph.states()[s].value).name, rank));
+    }
+  }
+  return parts;
+}
+
+absl::StatusOr<std::vector<std::string>> Session::KeepStates(int entry) const {
+  ASSIGN_OR_RETURN(const std::vector<HeldTensor> parts, CarriedStates(entry));
+  std::vector<std::string> kept;
+  for (const HeldTensor& part : parts) {
+    kept.emplace_back(static_cast<const char*>(part.data), part.data == nullptr ? 0 : part.tensor.bytes());
+  }
+  return kept;
+}
+
+absl::Status Session::PutBack(const StepInFlight& step) {
+  if (step.kept.empty()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const std::vector<HeldTensor> parts, CarriedStates(step.entry));
+  for (size_t p = 0; p < parts.size(); ++p) {
+    if (!step.kept[p].empty()) std::memcpy(parts[p].data, step.kept[p].data(), step.kept[p].size());
+  }
+  for (const State& state : program_.entries[step.entry].graph.states()) {
+    if (state.update == kNoValue) continue;
+    const std::string& name = program_.entries[step.entry].graph.value(state.value).name;
+    for (const int rank : local_ranks_) RETURN_IF_ERROR(ranks_[rank]->Store(*FindState(name, rank)));
+  }
+  return absl::OkStatus();
+}
+
+// A rank that met wrong data made the loss NaN on all ranks: the others hear from it why.
+absl::Status Session::WithWrongDataOfAll(const absl::Status& own) {
+  if (options_.job == nullptr) return own;
+  const bool wrong_data = absl::IsInvalidArgument(own);
+  const auto all = options_.job->AllGather(wrong_data ? std::string(own.message()) : "");
+  if (!all.ok()) dead_ = all.status();
+  RETURN_IF_ERROR(dead_);
+  for (const std::string& found : *all) {
+    if (!found.empty()) return absl::InvalidArgumentError(found);
+  }
+  return own;
 }
 
 Session::Outcome Session::EndOldest() {
   const StepInFlight& step = in_flight_.front();
   Outcome outcome;
   const absl::Status ran = WaitForAll(executors_[step.entry]);
-  if (absl::IsInvalidArgument(ran)) dead_ = WithContext(NameOf(step), ran);  // wrong data
-  outcome.status = dead_.ok() ? CheckFinite(step) : dead_;
+  outcome.status = dead_;
+  if (dead_.ok()) {
+    const absl::Status finite = CheckFinite(step);
+    outcome.not_finite = !finite.ok();
+    outcome.status = ran.ok() ? finite : WithContext(NameOf(step), ran);  // wrong data
+  }
   if (dead_.ok() && IsTraining(step.entry)) {
     not_applied_ = outcome.status;
     not_applied_entry_ = step.entry;

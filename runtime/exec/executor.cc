@@ -100,7 +100,11 @@ absl::Status Executor::Wait() {
   const int turn = started_.front();
   started_.erase(started_.begin());
   absl::Status status = replay_ ? steps_[turn]->Wait() : WaitForStreams();
-  for (size_t w = 0; w < walks_.size() && status.ok(); ++w) status = walks_[w]->FirstFault(turn);
+  wrong_data_ = false;
+  for (size_t w = 0; w < walks_.size() && status.ok(); ++w) {
+    status = walks_[w]->FirstFault(turn);
+    wrong_data_ = !status.ok();
+  }
   return status;
 }
 

@@ -77,12 +77,15 @@ class Executor {
   absl::Status Start(int turn = 0);
 
   // Blocks until the step that was started first of those not waited for has ended, without replay all of them; returns
-  // the first error of any launch. kInvalidArgument: the data of the step are wrong; on a GPU that is known only here
-  // (KernelArguments::fault).
+  // the first error of any launch.
   absl::Status Wait();
 
-  // While no step runs: takes back the words that kernels left in steps (KernelArguments), so that the next one begins
-  // as if there had been none. To be called after an error of Wait, and after a step that was not applied.
+  // Whether the last error of Wait is about the step's data alone: a kernel met a label, an id or a length that is out
+  // of range (KernelArguments::fault). All launches have run, and after ClearWords the next step may start.
+  bool wrong_data() const { return wrong_data_; }
+
+  // While no step runs: forgets what kernels left behind in steps (KernelArguments), so that the next one begins as if
+  // there had been none. To be called after an error of Wait, and after a step that was not applied.
   absl::Status ClearWords();
 
   // From the next step on the spans of all launches are kept; not without replay.
@@ -111,6 +114,7 @@ class Executor {
   std::vector<int32_t> first_tags_;  // by rank, and one more
   SpanRecorder recorder_;
   bool recording_ = false;
+  bool wrong_data_ = false;
   std::vector<int> started_;                          // turns of the steps that were not waited for, oldest first
   std::vector<std::unique_ptr<CapturedStep>> steps_;  // by turn; last: their tasks use the rest
 };

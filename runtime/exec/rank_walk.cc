@@ -25,7 +25,11 @@ absl::StatusOr<std::unique_ptr<RankWalk>> RankWalk::Create(const ExecutorRank& r
                     rank.schedule->streams, binding.streams.size());
   }
   std::unique_ptr<RankWalk> walk(new RankWalk(rank, tags_before));
-  if (!binding.device->host_addressable()) RETURN_IF_ERROR(walk->AllocateWords());
+  if (binding.device->host_addressable()) {
+    walk->own_words_.resize(rank.schedule->launches.size());
+  } else {
+    RETURN_IF_ERROR(walk->AllocateWords());
+  }
   walk->PlanWaits();
   RETURN_IF_ERROR(walk->PlanWatches());
   return walk;
@@ -205,7 +209,7 @@ absl::Status RankWalk::EnqueueWork(int l, Stream& stream) {
   return kernels_[l]->Launch(stream);
 }
 
-absl::StatusOr<std::unique_ptr<Kernel>> RankWalk::MakeKernel(int l) const {
+absl::StatusOr<std::unique_ptr<Kernel>> RankWalk::MakeKernel(int l) {
   const auto& launch = std::get<KernelLaunch>(schedule_.launches[l].work);
   char* const base = static_cast<char*>(rank_.binding.arena);
   const auto address = [base](int64_t offset) -> void* { return offset < 0 ? nullptr : base + offset; };
@@ -214,10 +218,8 @@ absl::StatusOr<std::unique_ptr<Kernel>> RankWalk::MakeKernel(int l) const {
   for (int64_t output : launch.outputs) arguments.outputs.push_back(address(output));
   arguments.workspace = address(launch.workspace);
   arguments.seed = rank_.binding.seed;
-  if (words_ != nullptr) {
-    arguments.fault = Words() + l;
-    arguments.refused = Words() + launches();
-  }
+  arguments.fault = Words() + l;
+  if (words_ != nullptr) arguments.refused = Words() + launches();
   return rank_.binding.kernels->Create(launch.node, launch.choice, std::move(arguments));
 }
 
@@ -226,8 +228,7 @@ void RankWalk::RunAtStart() {
   for (Watched* watched : at_start_) watched->watch.Run();
 }
 
-absl::Status RankWalk::FirstFault(int turn) const {
-  if (words_ == nullptr) return absl::OkStatus();
+absl::Status RankWalk::FirstFault(int turn) {
   for (int l = 0; l < launches(); ++l) {
     const uint64_t word = FaultsSeen(turn)[l];
     if (word == 0) continue;
@@ -238,6 +239,7 @@ absl::Status RankWalk::FirstFault(int turn) const {
 }
 
 absl::Status RankWalk::ClearWords() {
+  std::ranges::fill(own_words_, 0);
   if (words_ == nullptr) return absl::OkStatus();
   Stream& first = *rank_.binding.streams[0];
   RETURN_IF_ERROR(first.Zero(Words(), words_->bytes()));

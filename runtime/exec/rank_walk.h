@@ -44,9 +44,9 @@ class RankWalk {
   // On the host, before the walk or its replay starts.
   void RunAtStart();
 
-  // After a step of that turn: what the first kernel that left a word found wrong, with its node and rank.
-  absl::Status FirstFault(int turn) const;
-  // While no step runs: no kernel has left one.
+  // After a step of that turn: what the first kernel, in program order, found wrong with its data.
+  absl::Status FirstFault(int turn);
+  // While no step runs: forgets what kernels found wrong.
   absl::Status ClearWords();
 
   const void* Observed(ValueId value) const;
@@ -65,10 +65,12 @@ class RankWalk {
   bool OnHostAtStart() const { return device().host_addressable(); }
   Device& device() const { return *rank_.binding.device; }
   // Of the launches, and one more: KernelArguments::refused.
-  uint64_t* Words() const { return static_cast<uint64_t*>(words_->data()); }
+  uint64_t* Words() { return words_ == nullptr ? own_words_.data() : static_cast<uint64_t*>(words_->data()); }
   int64_t FaultBytes() const { return launches() * static_cast<int64_t>(sizeof(uint64_t)); }
   // Those of the launches, as they were when the last step of that turn ended.
-  uint64_t* FaultsSeen(int turn) const { return static_cast<uint64_t*>(faults_seen_->data()) + turn * launches(); }
+  uint64_t* FaultsSeen(int turn) {
+    return words_ == nullptr ? own_words_.data() : static_cast<uint64_t*>(faults_seen_->data()) + turn * launches();
+  }
   absl::Status AllocateWords();
   void PlanWaits();
   absl::Status PlanWatches();
@@ -76,7 +78,7 @@ class RankWalk {
   void AddPoison();
   absl::Status Enqueue(int launch);
   absl::Status EnqueueWork(int launch, Stream& stream);
-  absl::StatusOr<std::unique_ptr<Kernel>> MakeKernel(int launch) const;
+  absl::StatusOr<std::unique_ptr<Kernel>> MakeKernel(int launch);
   absl::Status Record(Stream& stream, std::unique_ptr<Event>& event);
   absl::Status AllWaitFor(Stream& stream);
 
@@ -87,6 +89,7 @@ class RankWalk {
   std::set<int> groups_;
   std::vector<std::unique_ptr<Kernel>> kernels_;  // by launch; null: a collective, or not made yet
   std::unique_ptr<Arena> words_, faults_seen_;    // of the device and the host; null: the host is in sight
+  std::vector<uint64_t> own_words_;               // where the host is in sight
   std::vector<std::vector<int>> waits_;           // by launch: launches of other streams
   std::vector<bool> waited_for_;
   std::vector<std::unique_ptr<Event>> events_;  // by launch, where it is waited for

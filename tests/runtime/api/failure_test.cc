@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "runtime/base/status.h"
+#include "tests/runtime/api/job/thread_job.h"
 #include "tests/runtime/api/session_fixture.h"
 
 namespace partita {
@@ -63,22 +64,66 @@ TEST(Failure, OfAStepThatWasAppliedThereIsNothingToFind) {
   EXPECT_TRUE(session->Diagnose().ok());
 }
 
-// One rank's kernel refuses its data: the others, which wait for it in collectives, are released.
-TEST(Failure, AFailingRankEndsTheStepOnAllRanks) {
+// The last row of a batch has no class.
+StepInputs WrongBatch(int step) {
+  StepInputs batch = MakeBatch(1, step, DType::kF32);
+  const int32_t no_class = 10;
+  std::memcpy(batch.labels.bytes.data() + 6 * sizeof(int32_t), &no_class, sizeof(int32_t));
+  return batch;
+}
+
+// Three steps, the second of wrong data. Returns the parameters' bytes, and of the step the error.
+std::pair<std::string, absl::Status> TrainWrongly(const std::string& strategy, const SessionOptions& options) {
+  const auto session = SmallSession("lenet5", strategy, options);
+  StageTraining(*session, MakeBatch(1, 0, DType::kF32));
+  EXPECT_TRUE(session->Train().ok());
+  StageTraining(*session, WrongBatch(1));
+  const absl::Status refused = session->Train().status();
+  StageTraining(*session, WrongBatch(1));
+  EXPECT_EQ(session->Diagnose(), refused) << "there is nothing else to find";
+  StageEvaluation(*session, WrongBatch(1));
+  EXPECT_EQ(session->Evaluate().status().code(), absl::StatusCode::kInvalidArgument);
+  StageTraining(*session, MakeBatch(1, 2, DType::kF32));
+  EXPECT_TRUE(session->Train().ok()) << "the session is as good as before";
+  const HostTensor weights = *session->ReadState("conv1/conv/weights");
+  return {{weights.bytes.begin(), weights.bytes.end()}, refused};
+}
+
+// One rank's kernel refuses its data: no other waits for it, no state changes, and all say the same.
+TEST(Failure, WrongDataIsAnErrorOfTheStepAlone) {
   for (const char* strategy : {"1x1", "2x1", "2x2", "mixed"}) {
+    const auto [weights, refused] = TrainWrongly(strategy, SmallOptions());
+    EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument) << refused;
+    EXPECT_THAT(std::string(refused.message()), testing::MatchesRegex("step 2: .*node '[a-z@_]+': sample 6 of the "
+                                                                      "batch has label 10, allowed are 0 to 9"));
     const auto session = SmallSession("lenet5", strategy);
-    StageTraining(*session, MakeBatch(1, 0, DType::kF32));
-    ASSERT_TRUE(session->Train().ok());
-    StepInputs batch = MakeBatch(1, 1, DType::kF32);
-    const int32_t no_class = 10;
-    std::memcpy(batch.labels.bytes.data() + 6 * sizeof(int32_t), &no_class, sizeof(int32_t));  // the last row
-    StageTraining(*session, batch);
-    const absl::Status status = session->Train().status();
-    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
-    EXPECT_THAT(std::string(status.message()), testing::MatchesRegex("step 2: .*node '[a-z@_]+': sample 6 of the batch "
-                                                                     "has label 10, allowed are 0 to 9"));
-    StageTraining(*session, MakeBatch(1, 2, DType::kF32));
-    EXPECT_EQ(session->Train().status(), status) << "the session is dead";
+    for (const int step : {0, 2}) {
+      StageTraining(*session, MakeBatch(1, step, DType::kF32));
+      ASSERT_TRUE(session->Train().ok());
+    }
+    const HostTensor expected = *session->ReadState("conv1/conv/weights");
+    EXPECT_EQ(weights, std::string(expected.bytes.begin(), expected.bytes.end())) << strategy;
+  }
+}
+
+TEST(Failure, ProcessesSayTheSameOfWrongData) {
+  const auto [weights, refused] = TrainWrongly("2x2", SmallOptions());
+  Meeting meeting(4);
+  std::vector<std::pair<std::string, absl::Status>> of_rank(4);
+  std::vector<std::thread> processes;
+  for (int rank = 0; rank < 4; ++rank) {
+    processes.emplace_back([&, rank] {
+      SessionOptions options = SmallOptions();
+      options.job = std::make_shared<ThreadJob>(rank, meeting);
+      of_rank[static_cast<size_t>(rank)] = TrainWrongly("2x2", options);
+    });
+  }
+  for (std::thread& process : processes) process.join();
+  for (const auto& [own_weights, own_refused] : of_rank) {
+    EXPECT_EQ(own_weights, weights);
+    EXPECT_EQ(own_refused.code(), absl::StatusCode::kInvalidArgument) << own_refused;
+    EXPECT_THAT(std::string(own_refused.message()), testing::HasSubstr("sample 6 of the batch has label 10"));
+    EXPECT_EQ(own_refused, of_rank[0].second);
   }
 }
 
