@@ -20,6 +20,8 @@ ErrorCode CodeOf(absl::StatusCode code) {
       return ErrorCode::kCancelled;
     case absl::StatusCode::kUnavailable:
       return ErrorCode::kUnavailable;
+    case absl::StatusCode::kFailedPrecondition:
+      return ErrorCode::kMisuse;
     default:
       return ErrorCode::kInternal;
   }

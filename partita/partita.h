@@ -6,10 +6,18 @@
 //   session->Save("model.safetensors");
 //
 // Errors are values: no call throws, exits, aborts or prints for anything that a caller, a file or the machine's limits
-// can cause. Sentences name the file, the node or field, what was found and what is allowed.
+// can cause. Messages name the file, the node or field, what was found and what is allowed.
 //
-// Threads: a Model may be read by many; a Session belongs to one thread at a time, but Cancel comes from any. This
-// header needs nothing but the standard library.
+// A wrong batch is an error of that call alone: a missing or unknown field, a wrong shape or type, a label or an id
+// that is out of range, a NaN. No state changes, and the next call gives the same bits as if the wrong one had never
+// been made. Only two things end a session: Cancel, and a failure of the machine (kDoesNotFit or kInternal from a
+// step).
+//
+// Threads and processes: many threads may read a Model. A Session runs one call at a time; a second call from another
+// thread gets kMisuse at once, except Cancel, which any thread may call. No thread may destroy or move a session while
+// another one is in a call. After fork() the session works on in the parent; in the child every call gets kMisuse.
+//
+// This header needs nothing but the standard library.
 #ifndef PARTITA_PARTITA_PARTITA_H_
 #define PARTITA_PARTITA_PARTITA_H_
 
@@ -28,10 +36,11 @@ namespace partita::api {
 enum class ErrorCode : uint8_t {
   kInvalidArgument,  // the graph, the strategy, a file or a tensor is wrong
   kDoesNotFit,       // memory or another limit
-  kNotFinite,        // the loss or the norm of clipped gradients is not; no state has changed, the session goes on
+  kNotFinite,        // the loss or the norm of clipped gradients is not; no state has changed
   kCancelled,
   kUnavailable,  // a device that is not there
-  kInternal,     // a fault of Partita
+  kInternal,     // a bug in Partita
+  kMisuse,       // two calls at once, a session that was moved from, or one of the parent process
 };
 
 struct Error {
@@ -164,11 +173,11 @@ struct Split {
 };
 
 struct Options {
-  uint64_t seed = 1;                      // of initial values and dropout
-  int threads_per_rank = 0;               // 0: the cores that this process may use, shared by rank
-  int64_t memory_limit = 0;               // bytes of one rank; 0: none
-  int64_t steps = 0;                      // of the whole run, for schedules of the learning rate that need to know
-  bool f64 = false;                       // floating values as f64
+  uint64_t seed = 1;         // of initial values and dropout
+  int threads_per_rank = 0;  // 0: the cores that this process may use, shared by rank
+  int64_t memory_limit = 0;  // bytes of one rank; 0: none
+  int64_t steps = 0;  // of the whole run; Train needs it where the learning rate's schedule is cosine or one_cycle
+  bool f64 = false;   // floating values as f64
   bool mixed_precision = false;           // compute in bf16 on f32 weights
   std::vector<std::string> predict = {};  // values of the graph that Predict gives back
   bool train = true;                      // false: for Predict alone, without memory for gradients and optimizer
@@ -187,7 +196,7 @@ class Session {
   Session& operator=(Session&&) noexcept;
   ~Session();
 
-  // One step over the whole batch. Fields that the graph does not have, or lacks, are errors before anything runs.
+  // One step over the whole batch.
   Result<StepResult> Train(const Fields& batch);
   // The same without training: batch norm by its running statistics, no dropout.
   Result<StepResult> Evaluate(const Fields& batch);
@@ -197,15 +206,23 @@ class Session {
   // its results by their names. `batch`: a field for each of its inputs.
   Result<std::map<std::string, Tensor>> Compute(const std::string& entry, const Fields& batch);
 
-  // Parameters, running statistics and their moving averages as safetensors, whole, whatever the split. An average that
-  // a file lacks becomes what it is an average of.
+  // The file that `train --save` writes (docs/formats.md 6): all states, whole, whatever the split, the step's number
+  // and, where the session has loaded them, preprocessing and class names. Load resumes training from such a file to
+  // the bit, also one that `train` wrote, and `train --load` resumes from one of Save. The optimizer must be the
+  // file's. A session that does not train (Options::train) writes and reads what predictions need: parameters, running
+  // statistics and moving averages. Load takes the same of a file without a step; an average that the file lacks
+  // becomes what it is an average of.
   Outcome Save(const std::string& path) const;
   Outcome Load(const std::string& path);
-  std::vector<std::string> states() const;
+  // What predictions need, whatever else the file has; optimizer and step stay as they are.
+  Outcome LoadWeights(const std::string& path);
+  std::vector<std::string> states() const;  // none after Cancel or on misuse
   Result<Tensor> Read(const std::string& state) const;
   Outcome Write(const std::string& state, const View& value);
 
-  // Any thread, any time: ends the step that runs, and every later call, with kCancelled.
+  // Any thread, any time, and final: the step that runs and every later call return kCancelled, also Save and Read,
+  // since the step may have been cut in the middle. What is to be kept must be saved before. To continue, start another
+  // session and Load.
   void Cancel();
 
  private:

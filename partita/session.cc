@@ -1,20 +1,24 @@
 // A model at work for callers of the library: checks what they give, and hands it to the runtime's session.
 #include "runtime/api/session.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
-#include <set>
+#include <cstring>
 
 #include "graph/ir/generated_name.h"
 #include "graph/make_program.h"
 #include "graph/proto_io/proto_io.h"
 #include "graph/value/node_name.h"
 #include "ops/registry.h"
+#include "ops/values/learning_rate.h"
 #include "partita/convert.h"
 #include "partita/model_parts.h"
 #include "partita/partita.h"
 #include "partitioner/clusters/cluster_by_default.h"
 #include "partitioner/data_model_strategy.h"
+#include "runtime/base/check.h"
 #include "runtime/base/status.h"
 #include "runtime/train/model_file.h"
 
@@ -22,8 +26,13 @@ namespace partita::api {
 
 struct Session::Parts {
   std::shared_ptr<const Model::Parts> model;
+  Options options;
   std::unique_ptr<partita::Session> session;
+  const pid_t process = getpid();
   std::atomic<bool> cancelled{false};
+  std::atomic<bool> busy{false};  // a call is running
+  ModelRecord record;             // of the file that was loaded last; where training stands is the states' to say
+  int64_t steps = 0;              // done
 
   bool Has(const std::string& entry) const { return session->program().Find(entry) != nullptr; }
   absl::Status Ready(const std::string& entry) const;
@@ -31,13 +40,40 @@ struct Session::Parts {
   absl::Status StageField(const std::string& entry, const EntryInput& input, const View& view);
   absl::Status StageOnes(const std::string& entry, const EntryInput& input);
   absl::Status Diagnosed(const absl::Status& refused, const Fields& batch);
-  Result<StepResult> Step(const std::string& entry, const Fields& batch);
-  Result<std::map<std::string, Tensor>> Compute(const std::string& entry, const Fields& batch);
+  absl::StatusOr<StepResult> Step(const std::string& entry, const Fields& batch);
+  absl::StatusOr<std::map<std::string, Tensor>> Compute(const std::string& entry, const Fields& batch);
+  absl::StatusOr<int64_t> StepsDone() const;
+  absl::StatusOr<ModelRecord> Record() const;
+  absl::Status Load(const std::string& path, bool weights_only);
 };
 
 namespace {
 
 absl::Status Cancelled() { return absl::CancelledError("the session was cancelled"); }
+
+// What `call` returns, or why it may not run: a session runs one call at a time, in the process that started it.
+template <typename T, typename Parts, typename Call>
+T InTurn(Parts* parts, const Call& call) {
+  const auto misuse = [](const std::string& why) { return ErrorOf(absl::FailedPreconditionError(why)); };
+  if (parts == nullptr) return misuse("the session was moved from; use the one that it was moved to");
+  if (parts->process != getpid()) {
+    return misuse(fmt::format("the session belongs to process {}, this is process {}; start one after fork()",
+                              parts->process, getpid()));
+  }
+  if (parts->busy.exchange(true)) {
+    return misuse("another thread is in a call of this session; a session runs one call at a time");
+  }
+  const auto end = [](Parts* ended) { ended->busy = false; };
+  const std::unique_ptr<Parts, decltype(end)> running(parts, end);
+  if (parts->cancelled) return ErrorOf(Cancelled());
+  return Guarded<T>(call);
+}
+
+template <typename T>
+Result<T> ResultOf(absl::StatusOr<T> value) {
+  if (!value.ok()) return ErrorOf(value.status());
+  return *std::move(value);
+}
 
 absl::StatusOr<Strategy> StrategyOf(const partita::Model& model, const Split& split) {
   if (split.strategy_file.empty()) return DataModelStrategy(model.graph, split.data, split.model);
@@ -48,9 +84,16 @@ absl::StatusOr<Strategy> StrategyOf(const partita::Model& model, const Split& sp
   return LoadStrategy(split.strategy_file);
 }
 
+bool LacksSteps(const partita::Model& model, const Options& options) {
+  return options.steps == 0 && model.learning_rate.steps == 0 && NeedsSteps(model.learning_rate);
+}
+
 absl::StatusOr<Program> ProgramOf(const partita::Model& given, const Split& split, const Options& options) {
   partita::Model model = given;
+  if (options.steps < 0) return InvalidArgument("Options::steps is {}; expected 0 or more", options.steps);
   if (options.steps > 0) model.learning_rate.steps = options.steps;
+  // Any length will do where nothing is trained; Ready sees to it that nothing is.
+  if (LacksSteps(given, options)) model.learning_rate.steps = model.learning_rate.warmup_steps + 1;
   if (!options.train && options.predict.empty()) {
     return InvalidArgument("options say neither train nor what to predict; a session is for one of them at least");
   }
@@ -78,9 +121,14 @@ partita::SessionOptions RuntimeOptions(const Options& options, int ranks) {
 
 }  // namespace
 
-// The entry point is there, and nobody has cancelled.
+// The entry point is there, and can run.
 absl::Status Session::Parts::Ready(const std::string& entry) const {
-  if (cancelled) return Cancelled();
+  if (entry == kTrainEntry && Has(entry) && LacksSteps(model->model, options)) {
+    return InvalidArgument(
+        "Options::steps is 0; expected the number of steps of the whole run, which schedule '{}' of the learning rate "
+        "needs",
+        model->model.learning_rate.schedule);
+  }
   if (Has(entry)) return absl::OkStatus();
   if (entry == kPredictEntry) {
     return InvalidArgument("the session was started without values to predict (Options::predict)");
@@ -135,42 +183,87 @@ absl::Status Session::Parts::Diagnosed(const absl::Status& refused, const Fields
   return refused;
 }
 
-Result<StepResult> Session::Parts::Step(const std::string& entry, const Fields& batch) {
-  return Guarded<Result<StepResult>>([&]() -> Result<StepResult> {
-    absl::Status status = Ready(entry);
-    if (status.ok()) status = Stage(entry, batch);
-    if (!status.ok()) return ErrorOf(status);
-    auto step = entry == kTrainEntry ? session->Train() : session->Evaluate();
-    if (entry == kTrainEntry && absl::IsOutOfRange(step.status())) step = Diagnosed(step.status(), batch);
-    if (cancelled) return ErrorOf(Cancelled());
-    if (!step.ok()) return ErrorOf(step.status());
-    return StepResult{step->loss, {step->metrics.begin(), step->metrics.end()}};
-  });
+absl::StatusOr<StepResult> Session::Parts::Step(const std::string& entry, const Fields& batch) {
+  const bool trains = entry == kTrainEntry;
+  RETURN_IF_ERROR(Ready(entry));
+  RETURN_IF_ERROR(Stage(entry, batch));
+  auto step = trains ? session->Train() : session->Evaluate();
+  if (trains && absl::IsOutOfRange(step.status())) step = Diagnosed(step.status(), batch);
+  if (cancelled) return Cancelled();
+  RETURN_IF_ERROR(step.status());
+  if (trains) ++steps;
+  return StepResult{step->loss, {step->metrics.begin(), step->metrics.end()}};
 }
 
-Result<std::map<std::string, Tensor>> Session::Parts::Compute(const std::string& entry, const Fields& batch) {
-  using Values = std::map<std::string, Tensor>;
-  return Guarded<Result<Values>>([&]() -> Result<Values> {
-    absl::Status status = Ready(entry);
-    if (status.ok()) status = Stage(entry, batch);
-    if (!status.ok()) return ErrorOf(status);
-    const auto results = session->Compute(entry);
-    if (cancelled) return ErrorOf(Cancelled());
-    if (!results.ok()) return ErrorOf(results.status());
-    Values values;
-    for (size_t v = 0; v < results->size(); ++v) {
-      auto tensor = TensorOf(results->at(v));
-      if (!tensor.ok()) return ErrorOf(tensor.status());
-      values.emplace(session->program().Find(entry)->results[v].name, *std::move(tensor));
-    }
-    return values;
-  });
+absl::StatusOr<std::map<std::string, Tensor>> Session::Parts::Compute(const std::string& entry, const Fields& batch) {
+  RETURN_IF_ERROR(Ready(entry));
+  RETURN_IF_ERROR(Stage(entry, batch));
+  const auto results = session->Compute(entry);
+  if (cancelled) return Cancelled();
+  RETURN_IF_ERROR(results.status());
+  std::map<std::string, Tensor> values;
+  for (size_t v = 0; v < results->size(); ++v) {
+    ASSIGN_OR_RETURN(Tensor tensor, TensorOf(results->at(v)));
+    values.emplace(session->program().Find(entry)->results[v].name, std::move(tensor));
+  }
+  return values;
+}
+
+// As the states say, which the caller may have written.
+absl::StatusOr<int64_t> Session::Parts::StepsDone() const {
+  const std::vector<std::string> states = session->StateNames();
+  if (std::ranges::find(states, kIterationName) == states.end()) return steps;
+  ASSIGN_OR_RETURN(const HostTensor iteration, session->ReadState(kIterationName));
+  int32_t done = 0;
+  CHECK(iteration.bytes.size() == sizeof(done));
+  std::memcpy(&done, iteration.bytes.data(), sizeof(done));
+  return done;
+}
+
+// What a file says: of the data only what another file has said.
+absl::StatusOr<ModelRecord> Session::Parts::Record() const {
+  ModelRecord now = record;
+  if (!Has(kTrainEntry)) return now;
+  if (!now.training) now.training.emplace();
+  ASSIGN_OR_RETURN(now.training->step, StepsDone());
+  if (!model->fields.empty()) now.training->run["batch"] = fmt::to_string(model->fields[0].shape[0]);
+  now.training->run["seed"] = fmt::to_string(options.seed);
+  now.training->recipe["precision"] = options.f64 ? "f64" : options.mixed_precision ? "bf16" : "f32";
+  partita::Model trained = model->model;
+  if (options.steps > 0) trained.learning_rate.steps = options.steps;
+  AddRecipe(trained, Ops().optimizers(), *now.training);
+  return now;
+}
+
+absl::Status Session::Parts::Load(const std::string& path, bool weights_only) {
+  ASSIGN_OR_RETURN(ModelFile file, ModelFile::Open(model->model, path));
+  const ModelRecord loaded = file.record();
+  const bool resumes = loaded.training && Has(kTrainEntry) && !weights_only;
+  ASSIGN_OR_RETURN(const CheckedFile states,
+                   std::move(file).Check(session->program(), resumes ? States::kAll : States::kEvaluated));
+  RETURN_IF_ERROR(LoadStates(*session, states));
+  const std::optional<TrainingPosition> before = std::exchange(record, loaded).training;
+  if (!resumes) record.training = before;
+  if (resumes) {
+    steps = loaded.training->step;
+    session->NumberStepsFrom(steps);
+  }
+  return absl::OkStatus();
 }
 
 Session::Session(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 Session::Session(Session&&) noexcept = default;
-Session& Session::operator=(Session&&) noexcept = default;
-Session::~Session() = default;
+Session& Session::operator=(Session&& other) noexcept {
+  if (this != &other) {
+    const Session gone(std::move(*this));
+    parts_ = std::move(other.parts_);
+  }
+  return *this;
+}
+// In a child of the session's process there are no threads that it could end.
+Session::~Session() {
+  if (parts_ != nullptr && parts_->process != getpid()) parts_.release();  // NOLINT(bugprone-unused-return-value)
+}
 
 Result<Session> Session::Start(const Model& model, const Split& split, const Options& options) {
   return Guarded<Result<Session>>([&]() -> Result<Session> {
@@ -181,54 +274,68 @@ Result<Session> Session::Start(const Model& model, const Split& split, const Opt
     if (!session.ok()) return ErrorOf(session.status());
     auto parts = std::make_unique<Parts>();
     parts->model = model.parts_;
+    parts->options = options;
     parts->session = *std::move(session);
     return Session(std::move(parts));
   });
 }
 
-Result<StepResult> Session::Train(const Fields& batch) { return parts_->Step(kTrainEntry, batch); }
-Result<StepResult> Session::Evaluate(const Fields& batch) { return parts_->Step(kEvaluateEntry, batch); }
-
-Result<std::map<std::string, Tensor>> Session::Predict(const Fields& batch) {
-  return parts_->Compute(kPredictEntry, batch);
+Result<StepResult> Session::Train(const Fields& batch) {
+  return InTurn<Result<StepResult>>(parts_.get(), [&] { return ResultOf(parts_->Step(kTrainEntry, batch)); });
 }
 
+Result<StepResult> Session::Evaluate(const Fields& batch) {
+  return InTurn<Result<StepResult>>(parts_.get(), [&] { return ResultOf(parts_->Step(kEvaluateEntry, batch)); });
+}
+
+Result<std::map<std::string, Tensor>> Session::Predict(const Fields& batch) { return Compute(kPredictEntry, batch); }
+
 Result<std::map<std::string, Tensor>> Session::Compute(const std::string& entry, const Fields& batch) {
-  return parts_->Compute(entry, batch);
+  return InTurn<Result<std::map<std::string, Tensor>>>(parts_.get(),
+                                                       [&] { return ResultOf(parts_->Compute(entry, batch)); });
 }
 
 Outcome Session::Save(const std::string& path) const {
-  return Guarded<Outcome>(
-      [&] { return OutcomeOf(SaveStates(*parts_->session, parts_->model->model, {}, States::kEvaluated, path)); });
+  const auto save = [&]() -> absl::Status {
+    ASSIGN_OR_RETURN(ModelRecord record, parts_->Record());
+    return SaveModel(*parts_->session, parts_->model->model, std::move(record), /*weights_only=*/false, path);
+  };
+  return InTurn<Outcome>(parts_.get(), [&] { return OutcomeOf(save()); });
 }
 
 Outcome Session::Load(const std::string& path) {
-  const auto load = [&]() -> absl::Status {
-    ASSIGN_OR_RETURN(ModelFile file, ModelFile::Open(parts_->model->model, path));
-    ASSIGN_OR_RETURN(const CheckedFile states, std::move(file).Check(parts_->session->program(), States::kEvaluated));
-    return LoadStates(*parts_->session, states);
-  };
-  return Guarded<Outcome>([&] { return OutcomeOf(load()); });
+  return InTurn<Outcome>(parts_.get(), [&] { return OutcomeOf(parts_->Load(path, /*weights_only=*/false)); });
 }
 
-std::vector<std::string> Session::states() const { return parts_->session->StateNames(); }
+Outcome Session::LoadWeights(const std::string& path) {
+  return InTurn<Outcome>(parts_.get(), [&] { return OutcomeOf(parts_->Load(path, /*weights_only=*/true)); });
+}
+
+std::vector<std::string> Session::states() const {
+  using Names = std::vector<std::string>;
+  Result<Names> names =
+      InTurn<Result<Names>>(parts_.get(), [&]() -> Result<Names> { return parts_->session->StateNames(); });
+  return names ? *std::move(names) : Names();
+}
 
 Result<Tensor> Session::Read(const std::string& state) const {
-  return Guarded<Result<Tensor>>([&]() -> Result<Tensor> {
-    const auto whole = parts_->session->ReadState(state);
-    if (!whole.ok()) return ErrorOf(whole.status());
-    auto tensor = TensorOf(*whole);
-    if (!tensor.ok()) return ErrorOf(tensor.status());
-    return *std::move(tensor);
-  });
+  const auto read = [&]() -> absl::StatusOr<Tensor> {
+    ASSIGN_OR_RETURN(const HostTensor whole, parts_->session->ReadState(state));
+    return TensorOf(whole);
+  };
+  return InTurn<Result<Tensor>>(parts_.get(), [&] { return ResultOf(read()); });
 }
 
 Outcome Session::Write(const std::string& state, const View& value) {
-  if (value.data == nullptr) return ErrorOf(InvalidArgument("state {}: given is no data", Quoted(state)));
-  return Guarded<Outcome>([&] { return OutcomeOf(parts_->session->WriteState(state, ConstTensorOf(value))); });
+  const auto write = [&]() -> absl::Status {
+    if (value.data == nullptr) return InvalidArgument("state {}: given is no data", Quoted(state));
+    return parts_->session->WriteState(state, ConstTensorOf(value));
+  };
+  return InTurn<Outcome>(parts_.get(), [&] { return OutcomeOf(write()); });
 }
 
 void Session::Cancel() {
+  if (parts_ == nullptr || parts_->process != getpid()) return;
   parts_->cancelled = true;
   parts_->session->Abort(Cancelled());
 }

@@ -83,6 +83,11 @@ LearningRateSchedule ScheduleOf(const Attributes& attributes) {
   return schedule;
 }
 
+bool NeedsSteps(const LearningRate& rate) {
+  const Kind kind = KindOf(rate.schedule);
+  return kind == Kind::kCosine || kind == Kind::kOneCycle;
+}
+
 LearningRateSchedule ScheduleOf(const LearningRate& rate) {
   Attributes attributes = AttributesOf(rate);
   attributes.Set("start_fraction", kStartFraction);

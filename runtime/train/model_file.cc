@@ -182,6 +182,13 @@ absl::Status SaveStates(const Session& session, const Model& model, const ModelR
   return saved.ok() ? others : saved;
 }
 
+absl::Status SaveModel(const Session& session, const Model& model, ModelRecord record, bool weights_only,
+                       const std::string& path) {
+  const bool evaluated = weights_only || session.program().Find(kTrainEntry) == nullptr;
+  if (evaluated) record.training.reset();
+  return SaveStates(session, model, record, evaluated ? States::kEvaluated : States::kAll, path);
+}
+
 absl::StatusOr<ModelFile> ModelFile::Open(const Model& model, const std::string& path) {
   ASSIGN_OR_RETURN(SafetensorsReader reader, SafetensorsReader::Open(path));
   RETURN_IF_ERROR(CheckTensors(reader.header(), model.graph));

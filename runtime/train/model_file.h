@@ -27,6 +27,11 @@ enum class States {
   kAll,
 };
 
+// What `train` and the library write: all states, with where training stands; or, where the session does not train or
+// `weights_only` is set, what evaluation reads. Otherwise as SaveStates.
+absl::Status SaveModel(const Session& session, const Model& model, ModelRecord record, bool weights_only,
+                       const std::string& path);
+
 // Collective until all states have been gathered, one at a time; then the process of rank 0, which has put them aside
 // on its disk, writes the file. `record`: what the file says beside them. kOutOfRange on all ranks: a state has a value
 // that is not finite, and what `path` holds stays; the state and the element are named.

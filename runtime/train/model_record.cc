@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ops/values/learning_rate.h"
 #include "runtime/base/status.h"
 #include "runtime/checkpoint/name_list.h"
 
@@ -180,11 +181,39 @@ std::optional<std::string> Find(const Settings& settings, const std::string& nam
 
 std::string Said(const std::optional<std::string>& setting) { return setting ? Printable(*setting) : "none"; }
 
+std::string TextOf(const Attributes& attributes) {
+  std::string text;
+  for (const auto& [name, value] : attributes.entries()) {
+    text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, ToString(value));
+  }
+  return text;
+}
+
+// With the defaults of what the model does not say.
+std::string TextOf(const Optimizer& optimizer, const Optimizers& optimizers) {
+  const absl::StatusOr<Optimizer> complete = CompleteOptimizer(optimizer, optimizers);
+  return fmt::format("{} clip_norm={}", TextOf(complete.ok() ? complete->attributes : optimizer.attributes),
+                     optimizer.clip_norm);
+}
+
+// The length of the run counts only where the schedule depends on it.
+std::string TextOf(LearningRate rate) {
+  if (!NeedsSteps(rate)) rate.steps = 0;
+  return TextOf(AttributesOf(rate));
+}
+
 }  // namespace
 
 bool BestScore::IsBeatenBy(const BestScore& other) const {
   if (metric != other.metric) return true;
   return metric == kAccuracy ? other.value > value : other.value < value;
+}
+
+void AddRecipe(const Model& model, const Optimizers& optimizers, TrainingPosition& position) {
+  const OptimizerDefinition* const known = FindOptimizer(model.optimizer.name, optimizers);
+  position.run["optimizer"] = known == nullptr ? model.optimizer.name : known->name;
+  position.recipe["learning_rate"] = TextOf(model.learning_rate);
+  position.recipe["optimizer"] = TextOf(model.optimizer, optimizers);
 }
 
 Metadata ToMetadata(const ModelRecord& record) {
@@ -230,13 +259,11 @@ absl::StatusOr<ModelRecord> ReadRecord(const std::string& path, const Metadata& 
 }
 
 absl::Status CheckSameRun(const std::string& path, const TrainingPosition& saved, const Settings& run) {
-  Settings names = saved.run;
-  names.insert(run.begin(), run.end());
   std::string before, now;
-  for (const auto& [name, ignored] : names) {
-    const std::optional<std::string> was = Find(saved.run, name), is = Find(run, name);
+  for (const auto& [name, was] : saved.run) {
+    const std::optional<std::string> is = Find(run, name);
     if (was == is) continue;
-    before += fmt::format("{}{} {}", before.empty() ? "" : ", ", Printable(name), Said(was));
+    before += fmt::format("{}{} {}", before.empty() ? "" : ", ", Printable(name), Printable(was));
     now += fmt::format("{}{} {}", now.empty() ? "" : ", ", Printable(name), Said(is));
   }
   if (before.empty()) return absl::OkStatus();

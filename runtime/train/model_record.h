@@ -11,6 +11,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "graph/ir/model.h"
+#include "graph/optimizer/optimizer.h"
 #include "runtime/checkpoint/safetensors.h"
 #include "runtime/data/byte_scale.h"
 #include "runtime/data/image_dataset.h"
@@ -52,6 +54,9 @@ struct ModelRecord {
   ByteScales scales = {};  // of arrays of bytes that it was trained on, by the graph's input
 };
 
+// Writes the model's optimizer and learning rate to the position's run and recipe. `optimizers`: all there are.
+void AddRecipe(const Model& model, const Optimizers& optimizers, TrainingPosition& position);
+
 Metadata ToMetadata(const ModelRecord& record);
 
 // What a file says. Neither part of it where it says nothing of them, as files of other writers and those with
@@ -59,7 +64,8 @@ Metadata ToMetadata(const ModelRecord& record);
 // out of range, a part without another that it needs; the file and the key are named.
 absl::StatusOr<ModelRecord> ReadRecord(const std::string& path, const Metadata& metadata);
 
-// kInvalidArgument unless training of `path` goes on in a run of these settings: which one differs, and what both say.
+// kInvalidArgument unless training of `path` can resume in a run of these settings: which one differs, and what both
+// say. Settings that the file does not name are not compared: the library knows nothing of its caller's data.
 absl::Status CheckSameRun(const std::string& path, const TrainingPosition& saved, const Settings& run);
 
 // kInvalidArgument unless the images that `source` speaks of are those that the model of `path` knows. `flat`: rows and

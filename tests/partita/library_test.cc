@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <limits>
 #include <string>
 #include <thread>
@@ -307,6 +310,117 @@ TEST(Library, CancelEndsItFromAnyThread) {
   ASSERT_FALSE(result.ok());
   EXPECT_EQ(result.error().code, ErrorCode::kCancelled);
   EXPECT_EQ(session.Predict(data.fields()).error().code, ErrorCode::kCancelled);
+}
+
+// Zeros for all of a model's fields.
+class Zeros {
+ public:
+  explicit Zeros(const Model& model) : fields_(model.fields()) {
+    for (const Field& field : fields_) {
+      int64_t elements = 1;
+      for (const int64_t size : field.shape) elements *= size;
+      bytes_[field.name].resize(static_cast<size_t>(elements) * sizeof(double));
+    }
+  }
+  Fields fields() const {
+    Fields all;
+    for (const Field& field : fields_) all[field.name] = {field.type, field.shape, bytes_.at(field.name).data()};
+    return all;
+  }
+
+ private:
+  std::vector<Field> fields_;
+  std::map<std::string, std::vector<std::byte>> bytes_;
+};
+
+TEST(Library, EveryShippedGraphStartsWithoutSteps) {
+  int graphs = 0;
+  for (const auto& file : std::filesystem::recursive_directory_iterator("tools/models/examples")) {
+    if (file.path().extension() != ".pbtxt") continue;
+    Result<Model> model = Model::FromFile(file.path().string());
+    if (!model.ok()) continue;  // a strategy
+    ++graphs;
+    SCOPED_TRACE(file.path());
+    model = model->WithBatch(4);
+    ASSERT_TRUE(model.ok());
+    const Zeros zeros(*model);
+    Result<Session> session = Session::Start(*model, {}, {});
+    ASSERT_TRUE(session.ok()) << session.error().message;
+    EXPECT_TRUE(session->Evaluate(zeros.fields()).ok());
+    const Result<StepResult> trained = session->Train(zeros.fields());
+    ASSERT_FALSE(trained.ok());
+    EXPECT_EQ(trained.error().code, ErrorCode::kInvalidArgument);
+    EXPECT_THAT(trained.error().message, HasSubstr("Options::steps is 0; expected"));
+    EXPECT_TRUE(session->Evaluate(zeros.fields()).ok());
+    session = Session::Start(*model, {.data = 2}, {.steps = 10});
+    ASSERT_TRUE(session.ok());
+    EXPECT_TRUE(session->Train(zeros.fields()).ok());
+  }
+  EXPECT_EQ(graphs, 3);
+}
+
+TEST(Library, PredictsByEveryShippedGraphWithoutSteps) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"mlp", "classifier/bias"}, {"lenet5", "classifier/bias"}, {"mini_inception", "classifier/bias"}};
+  for (const auto& [name, value] : cases) {
+    SCOPED_TRACE(name);
+    const Result<Model> model = Model::FromFile(std::string("tools/models/examples/") + name + ".pbtxt");
+    ASSERT_TRUE(model.ok()) << model.error().message;
+    const Zeros zeros(*model);
+    Result<Session> session = Session::Start(*model, {}, {.predict = {value}, .train = false});
+    ASSERT_TRUE(session.ok()) << session.error().message;
+    EXPECT_TRUE(session->Predict(zeros.fields()).ok());
+  }
+  Description description = TwoLayers();
+  const Result<Model> model = Model::FromDescription(description);
+  EXPECT_THAT(Session::Start(*model, {}, {.steps = -1}).error().message, HasSubstr("Options::steps is -1"));
+}
+
+std::string ContentsOf(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+TEST(Library, ResumesFromItsFileToTheBit) {
+  Description description = TwoLayers();
+  description.optimizer = "adam";
+  description.optimizer_attributes = {};
+  description.learning_rate = 0.01;
+  description.average = MovingAverage{.decay = 0.9};
+  const std::string path = testing::TempDir() + "/resumed.safetensors", end = testing::TempDir() + "/end.safetensors";
+  Session straight = Start({.data = 2}, {}, description), before = Start({.data = 2}, {}, description);
+  for (int step = 0; step < 3; ++step) ASSERT_TRUE(before.Train(Data(step).fields()).ok());
+  ASSERT_FALSE(before.Save(path).has_value());
+  EXPECT_THAT(ContentsOf(path), HasSubstr("\"partita.step\":\"3\""));
+  Session after = Start({.data = 2}, {}, description);
+  ASSERT_FALSE(after.Load(path).has_value());
+  ASSERT_FALSE(after.Save(end).has_value());
+  EXPECT_EQ(ContentsOf(end), ContentsOf(path)) << "what is loaded is saved";
+  for (int step = 0; step < 6; ++step) {
+    const Result<StepResult> expected = straight.Train(Data(step).fields());
+    ASSERT_TRUE(expected.ok());
+    if (step >= 3) {
+      const Result<StepResult> resumed = after.Train(Data(step).fields());
+      ASSERT_TRUE(resumed.ok()) << resumed.error().message;
+      EXPECT_EQ(resumed->loss, expected->loss);
+    }
+  }
+  for (const std::string& state : straight.states()) {
+    EXPECT_EQ(after.Read(state)->bytes, straight.Read(state)->bytes) << state;
+  }
+  Session weights = Start({}, {}, description);
+  ASSERT_FALSE(weights.LoadWeights(path).has_value());
+  EXPECT_EQ(weights.Read("w1")->bytes, before.Read("w1")->bytes);
+  EXPECT_EQ(weights.Read("w1@average")->bytes, before.Read("w1@average")->bytes);
+  EXPECT_THAT(weights.Read("@iteration")->bytes, testing::Each(std::byte{0}));
+  Session other = Start({}, {});
+  EXPECT_THAT(other.Load(path)->message, HasSubstr("does the optimizer have it?"));
+  EXPECT_TRUE(other.Train(Data(0).fields()).ok()) << "a file that does not suit changes nothing";
+  Session predicts = Start({.model = 2}, {.predict = {"logits"}, .train = false}, description);
+  ASSERT_FALSE(predicts.Load(path).has_value());
+  ASSERT_FALSE(predicts.Save(end).has_value());
+  EXPECT_THAT(ContentsOf(end), testing::Not(HasSubstr("partita.step")));
+  ASSERT_FALSE(weights.Load(end).has_value()) << "a file of weights is taken by a session that trains";
 }
 
 TEST(Library, ShippedModelsAndStrategiesStart) {

@@ -167,13 +167,13 @@ ARROWS = {
                    " runtime/device runtime/flight_recorder runtime/api/job runtime/api/backend runtime/api/rank",
     "runtime/train/sharded": "runtime/base graph/value graph/ir runtime/checkpoint runtime/checkpoint/sharded" +
                              " runtime/fail_points runtime/api runtime/api/job",
-    "runtime/train": "runtime/base graph/value graph/ir graph/sets ops/values runtime/data runtime/checkpoint" +
+    "runtime/train": "runtime/base graph/value graph/ir graph/optimizer graph/sets ops/values runtime/data runtime/checkpoint" +
                      " runtime/checkpoint/sharded runtime/fail_points runtime/telemetry runtime/api runtime/api/job" +
                      " runtime/train/sharded",
     "runtime/decode": "runtime/base graph/value graph/ir runtime/data runtime/api runtime/train",
 
     # The library's one face.
-    "partita": "runtime/base graph graph/value graph/ir graph/read graph/proto_io ops partitioner" +
+    "partita": "runtime/base graph graph/value graph/ir graph/read graph/proto_io ops ops/values partitioner" +
                " partitioner/clusters runtime/api runtime/api/rank runtime/checkpoint runtime/train",
 }
 

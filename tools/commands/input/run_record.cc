@@ -4,32 +4,11 @@
 #include <set>
 #include <sstream>
 
-#include "graph/optimizer/optimizer.h"
 #include "ops/registry.h"
 #include "tools/program/exit_code.h"
 
 namespace partita {
 namespace {
-
-std::string TextOf(const Attributes& attributes) {
-  std::string text;
-  for (const auto& [name, value] : attributes.entries()) {
-    text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, ToString(value));
-  }
-  return text;
-}
-
-// With what is not said; the name is that of the list.
-std::string TextOf(const Optimizer& optimizer) {
-  const absl::StatusOr<Optimizer> complete = CompleteOptimizer(optimizer, Ops().optimizers());
-  return fmt::format("{} clip_norm={}", TextOf(complete.ok() ? complete->attributes : optimizer.attributes),
-                     optimizer.clip_norm);
-}
-
-std::string NameOf(const Optimizer& optimizer) {
-  const OptimizerDefinition* const definition = FindOptimizer(optimizer.name, Ops().optimizers());
-  return definition == nullptr ? optimizer.name : definition->name;
-}
 
 // Of pictures alone what is asked for: other data knows nothing of it.
 std::string AugmentationOf(const Flags& flags) {
@@ -37,12 +16,6 @@ std::string AugmentationOf(const Flags& flags) {
   if (flags.Given("crop-area")) text += fmt::format(" crop_area={}", flags.Float("crop-area"));
   if (flags.Float("colour") > 0) text += fmt::format(" colour={}", flags.Float("colour"));
   return text;
-}
-
-// Of a schedule that has no length of its own it says nothing how long the run is.
-Attributes AttributesOfRate(LearningRate rate) {
-  if (rate.schedule != "cosine" && rate.schedule != "one_cycle") rate.steps = 0;
-  return AttributesOf(rate);
 }
 
 // The words of a text that another one has not.
@@ -62,13 +35,10 @@ ModelRecord RecordOfRun(const Flags& flags, const Model& model, const TrainingDa
   TrainingPosition position;
   position.run = {{"batch", fmt::to_string(data.training->batch_rows())},
                   {"data", data.manifest},
-                  {"optimizer", NameOf(model.optimizer)},
                   {"seed", fmt::to_string(flags.Int("seed"))},
                   {"steps_per_epoch", fmt::to_string(data.training->batches_per_epoch())}};
-  position.recipe = {{"augmentation", AugmentationOf(flags)},
-                     {"learning_rate", TextOf(AttributesOfRate(model.learning_rate))},
-                     {"optimizer", TextOf(model.optimizer)},
-                     {"precision", flags.Text("precision")}};
+  position.recipe = {{"augmentation", AugmentationOf(flags)}, {"precision", flags.Text("precision")}};
+  AddRecipe(model, Ops().optimizers(), position);
   return {data.preprocessing, std::move(position), data.scales};
 }
 

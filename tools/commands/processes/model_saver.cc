@@ -62,10 +62,7 @@ absl::Status ModelSaver::KeepBest(int64_t step, const EpochResult& epoch) {
 }
 
 absl::Status ModelSaver::Write(const std::string& path, int64_t step) {
-  const bool weights_only = flags_.Bool("save-weights-only");
-  ModelRecord record = Record(step);
-  if (weights_only) record.training.reset();
-  return SaveStates(session_, model_, record, weights_only ? States::kEvaluated : States::kAll, path);
+  return SaveModel(session_, model_, Record(step), flags_.Bool("save-weights-only"), path);
 }
 
 ModelRecord ModelSaver::Record(int64_t step) const {
