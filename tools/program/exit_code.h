@@ -1,7 +1,10 @@
-// What a program's exit code says (docs/formats.md 9.3).
+// What a program's exit code says, and which signals it takes for SIGTERM (docs/formats.md 9.3).
 #ifndef PARTITA_TOOLS_PROGRAM_EXIT_CODE_H_
 #define PARTITA_TOOLS_PROGRAM_EXIT_CODE_H_
 
+#include <algorithm>
+#include <csignal>
+#include <iterator>
 #include <utility>
 
 #include "runtime/base/status.h"
@@ -22,6 +25,19 @@ enum ExitCode : int {
   kExitUnavailable = 138,  // a peer or a device is gone: start again
   kExitTerminated = 143,   // SIGTERM: as SIGINT
 };
+
+// Signals by which batch systems warn a job that its time ends soon: Slurm sends the one of --signal, others SIGXCPU.
+// They mean what SIGTERM means, and may come more than once.
+inline constexpr int kWarningSignals[] = {SIGUSR1, SIGUSR2, SIGXCPU};
+
+inline bool IsWarning(int signal) { return std::ranges::find(kWarningSignals, signal) != std::end(kWarningSignals); }
+
+inline sigset_t WarningSignalSet() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int signal : kWarningSignals) sigaddset(&set, signal);
+  return set;
+}
 
 inline constexpr char kFlagErrorPayload[] = "partita/flags";
 inline constexpr char kNoDevicePayload[] = "partita/no-device";

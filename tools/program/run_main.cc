@@ -23,10 +23,26 @@ void KeepStandardFiles() {
   }
 }
 
+// By default they would end a program with code 138, which says that a peer is gone. Whoever started the program may
+// have blocked them until now (`launch` does), so that none comes too early.
+void TakeWarningsAsTermination() {
+  struct sigaction action {};
+  action.sa_handler = [](int) { std::raise(SIGTERM); };
+  action.sa_flags = SA_RESTART;
+  for (const int signal : kWarningSignals) {
+    struct sigaction inherited {};
+    if (sigaction(signal, nullptr, &inherited) == 0 && inherited.sa_handler == SIG_IGN) continue;
+    sigaction(signal, &action, nullptr);
+  }
+  const sigset_t warnings = WarningSignalSet();
+  pthread_sigmask(SIG_UNBLOCK, &warnings, nullptr);
+}
+
 }  // namespace
 
 int RunMain(const ProgramDefinition& program, int argc, char** argv) {
   KeepStandardFiles();
+  TakeWarningsAsTermination();
   std::signal(SIGXFSZ, SIG_IGN);  // write() then says EFBIG
   std::signal(SIGPIPE, SIG_IGN);  // and EPIPE: what a program does is not lost because nobody reads what it says
   const std::vector<std::string> arguments(argv + 1, argv + argc);

@@ -2,11 +2,16 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
+import time
 import unittest
 
 from tests.tools.commands.trainer_case import LENET, MLP, TRAINER, TrainerCase, example, without_launchers
+
+# By which batch systems say that a job's time ends soon.
+WARNINGS = (signal.SIGUSR1, signal.SIGUSR2, signal.SIGXCPU)
 
 
 class TrainTest(TrainerCase):
@@ -164,19 +169,84 @@ class TrainTest(TrainerCase):
             self.assertEqual(a.read(), b.read())
 
     def test_signals_finish_the_step(self):
-        for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)):
+        for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGUSR1, 143),
+                             (signal.SIGUSR2, 143), (signal.SIGXCPU, 143)):
             with self.subTest(signal=number):
                 self.interrupt(number, code)
 
-    def interrupt(self, number, code):
-        report, saved = self.path("r.json"), self.path("s.safetensors")
+    def test_warnings_may_come_again_and_again(self):
+        """While it trains, evaluates and saves, and until it has ended."""
+        for number in WARNINGS:
+            with self.subTest(signal=number):
+                self.interrupt(number, 143, "--save-every=1", again=True)
+
+    def test_a_warning_before_the_first_step_ends_it_as_sigterm_does(self):
+        for number in WARNINGS:
+            with self.subTest(signal=number):
+                process = self.start(number)
+                try:
+                    self.wait_until_handled(process, number)
+                    process.send_signal(number)
+                    process.communicate(timeout=120)
+                finally:
+                    process.kill()
+                    process.wait()
+                self.assertIn(process.returncode, (143, -signal.SIGTERM))
+
+    def test_a_warning_that_is_ignored_stays_ignored(self):
         process = subprocess.Popen(
-            [TRAINER, "train", "--mock-data", "--epochs=1000000", "--dp=2", "--threads=1", "--report=" + report,
-             "--save=" + saved, MLP], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            [TRAINER, "train", "--mock-data", "--epochs=1000000", "--threads=1", MLP], stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, text=True, preexec_fn=lambda: signal.signal(signal.SIGUSR1, signal.SIG_IGN))
+        try:
+            self.assertTrue(process.stdout.readline().startswith("epoch 1"))
+            process.send_signal(signal.SIGUSR1)
+            for epoch in (2, 3, 4):
+                self.assertTrue(process.stdout.readline().startswith(f"epoch {epoch}"))
+            process.send_signal(signal.SIGTERM)
+            process.communicate(timeout=120)
+        finally:
+            process.kill()
+            process.wait()
+        self.assertEqual(process.returncode, 143)
+
+    def test_a_warning_ends_other_commands_as_sigterm_does(self):
+        self.train("--save=s.safetensors", MLP)
+        for number in WARNINGS:
+            process = subprocess.Popen(
+                [TRAINER, "evaluate", "--mock-data", "--batch=1", "--load=" + self.path("s.safetensors"), MLP],
+                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            try:
+                self.wait_until_handled(process, number)
+                process.send_signal(number)
+                process.communicate(timeout=120)
+            finally:
+                process.kill()
+                process.wait()
+            self.assertIn(process.returncode, (0, 143, -signal.SIGTERM))
+
+    def wait_until_handled(self, process, number):
+        """A program that has just been started does not yet know what a signal means."""
+        while process.poll() is None:
+            with open(f"/proc/{process.pid}/status") as file:
+                handled = int(re.search(r"SigCgt:\s+([0-9a-f]+)", file.read()).group(1), 16)
+            if handled >> (number - 1) & 1:
+                return
+            time.sleep(0.001)
+
+    def start(self, number, *flags):
+        return subprocess.Popen(
+            [TRAINER, "train", "--mock-data", "--epochs=1000000", "--dp=2", "--threads=1", *flags, MLP],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
             preexec_fn=lambda: signal.signal(number, signal.SIG_DFL))  # whoever started this may ignore it
+
+    def interrupt(self, number, code, *flags, again=False):
+        report, saved = self.path("r.json"), self.path("s.safetensors")
+        process = self.start(number, "--report=" + report, "--save=" + saved, *flags)
         try:
             self.assertTrue(process.stdout.readline().startswith("epoch 1"))
             process.send_signal(number)
+            while again and process.poll() is None and not os.path.exists(report):
+                process.send_signal(number)
             _, error = process.communicate(timeout=120)
         finally:
             process.kill()

@@ -15,6 +15,7 @@
 
 #include "runtime/base/check.h"
 #include "runtime/base/status.h"
+#include "tools/commands/processes/finish_writing.h"
 #include "tools/commands/processes/signals.h"
 #include "tools/program/exit_code.h"
 
@@ -35,7 +36,7 @@ constexpr milliseconds kLongestWrite(300'000);
 // After a signal that came twice, which ends who is not stopped at once.
 constexpr milliseconds kGraceAfterSecond(2000);
 
-constexpr int kForwarded[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+constexpr int kForwarded[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGXCPU};
 
 // Signals that came and are not passed on yet; a poll is interrupted by them.
 std::atomic<int> arrived[NSIG];
@@ -49,7 +50,7 @@ void Remember(int signal) { arrived[signal].store(1); }
   if (getppid() != parent) _exit(1);
   setpgid(0, 0);
   for (const int signal : kForwarded) {
-    if (signal != SIGHUP) std::signal(signal, SIG_DFL);
+    if (signal != SIGHUP && !IsWarning(signal)) std::signal(signal, SIG_DFL);
   }
   dup2(out, STDOUT_FILENO);
   dup2(error, STDERR_FILENO);
@@ -93,8 +94,13 @@ absl::Status ChildProcesses::Start(const std::vector<std::string>& arguments,
   std::vector<std::string> words = arguments, environment = WithVariables(variables);
   const std::vector<char*> argument_list = Pointers(words), environment_list = Pointers(environment);
   const pid_t parent = getpid();
+  // The child's warnings wait until it handles them (RunMain).
+  const sigset_t warnings = WarningSignalSet();
+  sigset_t before;
+  pthread_sigmask(SIG_BLOCK, &warnings, &before);
   const pid_t pid = fork();
   if (pid == 0) RunChild(argument_list.data(), environment_list.data(), parent, out[1], error[1]);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
   close(out[1]);
   close(error[1]);
   if (pid < 0) {
@@ -140,7 +146,7 @@ void ChildProcesses::PassOnSignals() {
   for (const int signal : kForwarded) {
     if (arrived[signal].exchange(0) == 0) continue;
     passed_on_ = signal;
-    if (++told_[signal] == 2) kill_at_ = Clock::now() + kGraceAfterSecond;
+    if (++told_[signal] == 2 && !IsWarning(signal)) kill_at_ = Clock::now() + kGraceAfterSecond;
     Signal(signal);
     Signal(SIGCONT);
   }
@@ -150,7 +156,7 @@ void ChildProcesses::EndTheLate() {
   const Clock::time_point now = Clock::now();
   if (kill_at_ && now > *kill_at_) Signal(SIGKILL);
   if (end_.code == 0) return;
-  const bool as_told = end_.code == 128 + passed_on_;
+  const bool as_told = end_.code == ExitCodeOfSignal(passed_on_);
   const milliseconds grace = as_told ? kGraceAfterStop : end_.code >= 128 ? kGraceAfterDeath : kGraceAfterError;
   if (asked_ || now < first_end_ + grace) return;
   Ask();
@@ -164,7 +170,7 @@ void ChildProcesses::Ask() {
     const bool heard = child.handle >= 0 && waitid(P_PID, child.pid, &state, WSTOPPED | WNOHANG | WNOWAIT) == 0;
     child.stopped = heard && state.si_pid == child.pid;
   }
-  Signal(SIGUSR1);
+  Signal(AskingSignal());
   Signal(SIGCONT);
 }
 

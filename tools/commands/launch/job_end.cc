@@ -13,7 +13,7 @@ namespace partita {
 namespace {
 
 // By which a user ends a process.
-constexpr int kTelling[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+constexpr int kTelling[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGXCPU};
 
 bool MayDoBetter(const ProcessEnd& end) {
   if (!end.by_signal) return end.code == kExitUnavailable;

@@ -2,13 +2,12 @@
 
 #include <unistd.h>
 
+#include <array>
 #include <cstring>
 #include <mutex>
 
 namespace partita {
 namespace {
-
-constexpr int kAsking[] = {SIGUSR1};
 
 std::mutex writing;
 std::atomic<bool> asked{false};
@@ -17,13 +16,15 @@ void Remember(int) { asked.store(true); }
 
 }  // namespace
 
-FinishWriting::FinishWriting() : asked_(kAsking, Remember, SA_RESTART) { writing.lock(); }
+int AskingSignal() { return SIGRTMIN; }
+
+FinishWriting::FinishWriting() : asked_(std::array{AskingSignal()}, Remember, SA_RESTART) { writing.lock(); }
 
 FinishWriting::~FinishWriting() {
   writing.unlock();
   if (!asked.load()) return;
-  std::signal(SIGUSR1, SIG_DFL);
-  std::raise(SIGUSR1);
+  std::signal(AskingSignal(), SIG_DFL);
+  std::raise(AskingSignal());
 }
 
 void ExitWhenWritten(int code, const char* line) {

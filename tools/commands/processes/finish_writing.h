@@ -6,8 +6,12 @@
 
 namespace partita {
 
-// While it lives, this process ends neither by ExitWhenWritten nor by SIGUSR1, by which `launch` asks for it; what of
-// the two came ends it afterwards. One at a time in a process.
+// The signal by which `launch` asks a rank to end because another one has failed. A real-time signal: its number is no
+// exit code that means something else.
+int AskingSignal();
+
+// While it lives, this process ends neither by ExitWhenWritten nor by AskingSignal; what of the two came ends it
+// afterwards. One at a time in a process.
 class FinishWriting {
  public:
   FinishWriting();

@@ -11,7 +11,7 @@
 namespace partita {
 
 // While it lives, `handler` is called for each of the signals; then they mean what they meant before. A SIGHUP that
-// this process was started to ignore (nohup) stays ignored.
+// this process was started to ignore (nohup) stays ignored, and so does a warning (tools/program/exit_code.h).
 class HandledSignals {
  public:
   HandledSignals(std::span<const int> signals, void (*handler)(int), int flags);
@@ -23,9 +23,9 @@ class HandledSignals {
   std::vector<std::pair<int, struct sigaction>> before_;
 };
 
-// SIGHUP, SIGINT and SIGTERM as a flag that the trainer looks at between two steps: the first of them sets it to its
-// number; a second one of the kind ends the process at once, as any does before and afterwards. One at a time in a
-// process.
+// SIGHUP, SIGINT and SIGTERM as a flag that the trainer looks at between two steps. The first of them sets the flag to
+// its number; a second one of the kind ends the process at once, as any does before and afterwards. Warnings count as
+// SIGTERM, however many there are, and end nothing afterwards. One at a time in a process.
 class StopSignals {
  public:
   StopSignals();
@@ -36,7 +36,7 @@ class StopSignals {
   const HandledSignals handled_;
 };
 
-// 128 + the signal's number.
+// 128 + the signal's number; of a warning, that of SIGTERM.
 int ExitCodeOfSignal(int signal);
 
 }  // namespace partita

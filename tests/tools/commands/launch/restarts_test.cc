@@ -13,7 +13,7 @@ namespace {
 ProcessEnd Exited(int rank, int code) { return {.rank = rank, .code = code}; }
 ProcessEnd Killed(int rank, int signal) { return {.rank = rank, .code = 128 + signal, .by_signal = true}; }
 ProcessEnd Asked(int rank, bool stopped) {
-  return {.rank = rank, .code = 128 + SIGUSR1, .by_signal = true, .asked = true, .stopped = stopped};
+  return {.rank = rank, .code = 128 + SIGRTMIN, .by_signal = true, .asked = true, .stopped = stopped};
 }
 
 JobEnd Ended(std::vector<ProcessEnd> ends) {

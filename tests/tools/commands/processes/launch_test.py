@@ -1,5 +1,6 @@
 """`launch` leaves nothing behind, whatever ends."""
 
+import contextlib
 import json
 import os
 import shutil
@@ -12,6 +13,9 @@ import unittest
 from tools.faults.job import PATIENCE
 from tools.faults.processes import newest_step, processes_of
 from tests.tools.commands.trainer_case import MLP, TRAINER, TrainerCase, without_launchers
+
+# By which batch systems say that a job's time ends soon.
+WARNINGS = (signal.SIGUSR1, signal.SIGUSR2, signal.SIGXCPU)
 
 
 class LaunchTest(TrainerCase):
@@ -113,17 +117,32 @@ class LaunchTest(TrainerCase):
         launcher.wait()
 
     def test_passes_signals_on(self):
-        for told in (signal.SIGTERM, signal.SIGHUP):
+        for told in (signal.SIGTERM, signal.SIGHUP, *WARNINGS):
             with self.subTest(told=told):
-                self.assert_saves_when(told)
+                self.assert_saves_when(told, lambda launcher, graph: launcher.send_signal(told))
 
-    def assert_saves_when(self, told):
+    def test_warnings_reach_ranks_twice(self):
+        """Slurm sends them to all processes of a step, and the launcher passes on its own."""
+        def warn(launcher, graph):
+            for _ in range(3):
+                launcher.send_signal(signal.SIGUSR1)
+                for process in self.ranks(launcher, graph):
+                    with contextlib.suppress(ProcessLookupError):  # it has stopped already
+                        os.kill(process, signal.SIGUSR1)
+        self.assert_saves_when(signal.SIGUSR1, warn)
+
+    def test_a_warning_to_one_rank_stops_all(self):
+        for told in WARNINGS:
+            with self.subTest(told=told):
+                self.assert_saves_when(told, lambda launcher, graph: os.kill(self.ranks(launcher, graph)[1], told))
+
+    def assert_saves_when(self, told, tell):
         report, checkpoints = self.path("report.json"), self.path(told.name)
         launcher, graph = self.start("--report=" + report, "--checkpoint=" + checkpoints)
         self.assertIn("epoch 1", launcher.stdout.readline())
-        launcher.send_signal(told)
+        tell(launcher, graph)
         _, error = launcher.communicate(timeout=PATIENCE)
-        self.assertEqual(launcher.returncode, 128 + told, error)
+        self.assertEqual(launcher.returncode, 128 + (signal.SIGTERM if told in WARNINGS else told), error)
         with open(report, encoding="utf-8") as file:
             written = json.load(file)
         self.assertEqual(written["outcome"], "interrupted")
