@@ -7,6 +7,7 @@
 
 #include "runtime/base/check.h"
 #include "runtime/base/files.h"
+#include "runtime/base/input_file.h"
 #include "runtime/base/philox.h"
 #include "runtime/base/status.h"
 
@@ -61,7 +62,7 @@ std::optional<std::string> PlanCache::Read(const std::string& key) const {
   const std::string path = Path(key);
   std::error_code error;
   if (!std::filesystem::exists(path, error)) return std::nullopt;
-  absl::StatusOr<std::string> text = ReadFile(path, kMostBytes);
+  absl::StatusOr<std::string> text = ReadRegularFile(path, kMostBytes);
   if (!text.ok()) {
     Warn(std::string(text.status().message()));
     return std::nullopt;

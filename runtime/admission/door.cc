@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <vector>
 
+#include "runtime/admission/descriptors.h"
 #include "runtime/base/check.h"
 #include "runtime/base/status.h"
 
@@ -30,7 +31,7 @@ absl::StatusOr<std::unique_ptr<Door>> Door::Open(Endpoint endpoint, Identity ide
   std::unique_ptr<Door> door(new Door(std::move(endpoint), std::move(identity), limits, std::move(on_guest)));
   ASSIGN_OR_RETURN(door->listener_, ListenAt(door->endpoint_));
   door->wake_ = Socket(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  if (!door->wake_.valid()) return ResourceExhausted("there are no more descriptors");
+  if (!door->wake_.valid()) return NoDescriptors("eventfd");
   door->server_ = std::thread([server = door.get()] { server->Serve(); });
   return door;
 }
@@ -64,7 +65,7 @@ void Door::LetComeIn() {
   for (int come = 0; come < kMostAtATime; ++come) {
     Socket socket = AcceptFrom(listener_);
     if (!socket.valid()) {
-      if (errno != EMFILE && errno != ENFILE) return;
+      if (!LacksDescriptors(errno)) return;
       if (strangers_.empty()) return std::this_thread::sleep_for(kNoDescriptors);
       return SendAwayOne();
     }

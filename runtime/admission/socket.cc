@@ -15,6 +15,7 @@
 #include <optional>
 #include <string_view>
 
+#include "runtime/admission/descriptors.h"
 #include "runtime/base/number.h"
 #include "runtime/base/status.h"
 
@@ -36,7 +37,10 @@ absl::StatusOr<Addresses> Resolve(const Endpoint& endpoint) {
   return Addresses(found, &freeaddrinfo);
 }
 
-absl::Status SystemError(const char* what) { return Unavailable("{}: {}", what, std::strerror(errno)); }
+absl::Status SystemError(const char* what) {
+  const int error = errno;
+  return LacksDescriptors(error) ? NoDescriptors(what) : Unavailable("{}: {}", what, std::strerror(error));
+}
 
 Socket NewSocket(const addrinfo& address) {
   return Socket(socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));

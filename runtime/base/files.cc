@@ -47,6 +47,9 @@ std::string Reason(int error) { return std::generic_category().message(error); }
 absl::Status SystemError(const char* what, const std::string& path) {
   const int error = errno;
   if (error == ENOSPC || error == EDQUOT) return ResourceExhausted("{}: cannot {}: {}", path, what, Reason(error));
+  if (error == EMFILE || error == ENFILE) {
+    return ResourceExhausted("{}: cannot {}: there are no more descriptors; raise the limit (ulimit -n)", path, what);
+  }
   return InvalidArgument("{}: cannot {}: {}", path, what, Reason(error));
 }
 
@@ -171,15 +174,26 @@ absl::Status Replace(const std::string& path, const MakeBytes& make, mode_t mode
   return SyncFolder(path);
 }
 
+// Of the system's own links, /dev/stdout and its like. Any other link may be a stranger's, made to have this user write
+// where the stranger cannot.
+bool IsSystemLink(const std::string& path) {
+  return path.starts_with("/dev/std") || path.starts_with("/dev/fd/") || path.starts_with("/proc/");
+}
+
 absl::Status WriteInPlace(const std::string& path, const MakeBytes& make) {
-  Descriptor fd(::open(path.c_str(), O_WRONLY | O_NOCTTY | O_CLOEXEC));
+  const int follow = IsSystemLink(path) ? 0 : O_NOFOLLOW;
+  Descriptor fd(::open(path.c_str(), O_WRONLY | O_NOCTTY | O_CLOEXEC | follow));
   if (fd.get() < 0) return SystemError("open for writing", path);
+  struct stat info;
+  if (::fstat(fd.get(), &info) != 0 || S_ISREG(info.st_mode)) {
+    return InvalidArgument("{}: became a file while it was opened; expected a pipe or a device", path);
+  }
   RETURN_IF_ERROR(WriteMade(fd.get(), make, path));
   if (!fd.Close()) return WriteError("close", path);
   return absl::OkStatus();
 }
 
-// The file that `path` means in the end, so that a link stays a link.
+// The file that `path` means in the end.
 std::string FollowLinks(const std::string& path) {
   char* resolved = ::realpath(path.c_str(), nullptr);
   if (resolved == nullptr) return path;
@@ -193,8 +207,8 @@ int OpenAside(const std::string& path) {
   struct stat info;
   const bool replaced = ::stat(path.c_str(), &info) != 0 || S_ISREG(info.st_mode);
   std::error_code none_found;
-  const std::string folder =
-      replaced ? FolderOf(FollowLinks(path)) : std::filesystem::temp_directory_path(none_found).string();
+  const std::string folder = replaced ? FolderOf(IsSystemLink(path) ? FollowLinks(path) : path)
+                                      : std::filesystem::temp_directory_path(none_found).string();
   const int nameless = ::open(folder.c_str(), O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
   if (nameless >= 0) return nameless;
   const std::string temporary = TemporaryPath(folder + "/aside");
@@ -211,6 +225,16 @@ absl::Status CopyFromBeginning(int fd, const WriteBytes& write, const std::strin
     if (got == 0) return absl::OkStatus();
     RETURN_IF_ERROR(write({piece.data(), static_cast<size_t>(got)}));
   }
+}
+
+// What is there now, not through a stranger's link. A link that comes later is replaced by the rename, not followed.
+absl::Status CheckNoLink(const std::string& path) {
+  struct stat info;
+  if (IsSystemLink(path) || ::lstat(path.c_str(), &info) != 0 || !S_ISLNK(info.st_mode)) return absl::OkStatus();
+  return InvalidArgument(
+      "{}: is a symbolic link; expected a file: outputs are not written through links, so give the "
+      "path that it leads to",
+      path);
 }
 
 }  // namespace
@@ -247,14 +271,16 @@ absl::StatusOr<std::string> ReadFile(const std::string& path, int64_t limit, std
 }
 
 absl::Status WriteFileAtomically(const std::string& path, const MakeBytes& make) {
+  RETURN_IF_ERROR(CheckNoLink(path));
   struct stat info;
   if (::stat(path.c_str(), &info) != 0) return Replace(path, make, 0666);
   if (S_ISDIR(info.st_mode)) return InvalidArgument("{}: found a directory, allowed is a file", path);
   if (!S_ISREG(info.st_mode)) return WriteInPlace(path, make);
-  return Replace(FollowLinks(path), make, info.st_mode & 0777);
+  return Replace(IsSystemLink(path) ? FollowLinks(path) : path, make, info.st_mode & 0777);
 }
 
 absl::Status WriteFileAtomically(const std::string& path, const MakeBytes& make, const MakeHead& head) {
+  RETURN_IF_ERROR(CheckNoLink(path));
   const Descriptor aside(OpenAside(path));
   if (aside.get() < 0) return SystemError("create a file beside it", path);
   RETURN_IF_ERROR(WriteMade(aside.get(), make, path));

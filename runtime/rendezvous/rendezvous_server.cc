@@ -70,6 +70,7 @@ class Server : public RendezvousServer, public rendezvous::Rendezvous::Service {
     auto door = Door::Open({options_.address, options_.port}, RendezvousIdentity(options_.token, 0, options_.tls),
                            {options_.strangers, options_.handshake_timeout},
                            [this](Guest guest) { TakeOver(std::move(guest)); });
+    if (absl::IsResourceExhausted(door.status())) return WithContext("the rendezvous of rank 0", door.status());
     if (!door.ok()) {
       return Unavailable("rank 0 cannot serve the rendezvous on {}:{}; is the port taken? ({})", options_.address,
                          options_.port, std::string(door.status().message()));

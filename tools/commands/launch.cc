@@ -1,6 +1,7 @@
 // `trainer launch`: the ranks of a job as processes of this machine.
 #include <filesystem>
 
+#include "runtime/admission/descriptors.h"
 #include "runtime/admission/socket.h"
 #include "runtime/admission/token.h"
 #include "runtime/base/status.h"
@@ -30,6 +31,9 @@ struct LaunchedJob {
   int64_t start = 0;    // the how manyth
 };
 
+// Descriptors while a process is started: the ends of its pipes that it gets, and the reserved port.
+constexpr int64_t kWhileItStarts = 5;
+
 absl::Status MakeLogFolder(const std::string& folder) {
   if (folder.empty()) return absl::OkStatus();
   std::error_code error;
@@ -56,6 +60,8 @@ bool BeginsFromNothing(const Flags& command) { return command.Has("checkpoint") 
 // All ranks, from their start to their end.
 absl::StatusOr<JobEnd> RunJob(const CommandContext& context, const LaunchedJob& job, std::ostream& error) {
   const std::string& logs = context.flags.Text("log-dir");
+  const int64_t of_each = logs.empty() ? 3 : 4;  // its outputs, its end, its log
+  RETURN_IF_ERROR(CheckDescriptors(fmt::format("launch of {} ranks", job.ranks), of_each * job.ranks + kWhileItStarts));
   int64_t port = context.flags.Int("port");
   Socket reserved;  // rank 0 listens there while this is open
   if (port == 0) {

@@ -173,12 +173,43 @@ TEST_F(Files, FailedWriteLeavesTheOldFileAndNothingElse) {
   EXPECT_EQ(Entries(), 1);
 }
 
-TEST_F(Files, LinkAndModeSurvive) {
+// Whatever it leads to: a file, nothing, a pipe, a folder.
+TEST_F(Files, LinksAreRefused) {
+  ASSERT_TRUE(WriteFileAtomically(Path("target"), "old").ok());
+  std::filesystem::create_directory(Path("folder"));
+  ASSERT_EQ(::mkfifo(Path("pipe").c_str(), 0600), 0);
+  for (const char* target : {"target", "none", "folder", "pipe", "link"}) {
+    ASSERT_EQ(::symlink(target, Path("link").c_str()), 0);
+    const absl::Status refused[] = {
+        WriteFileAtomically(Path("link"), "new"),
+        WriteFileAtomically(
+            Path("link"), [](const WriteBytes&) { return absl::OkStatus(); }, [] { return std::string("new"); })};
+    for (const absl::Status& status : refused) {
+      EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+      EXPECT_THAT(Message(status), HasSubstr("link: is a symbolic link")) << target;
+    }
+    EXPECT_TRUE(std::filesystem::is_symlink(Path("link")));
+    ASSERT_EQ(::unlink(Path("link").c_str()), 0);
+  }
+  EXPECT_EQ(ReadFile(Path("target"), kLimit).value(), "old");
+  EXPECT_FALSE(std::filesystem::exists(Path("none")));
+}
+
+TEST_F(Files, TheSystemsOwnLinksAreFollowed) {
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  ASSERT_TRUE(WriteFileAtomically("/dev/fd/" + std::to_string(ends[1]), "new").ok());
+  char bytes[8] = {};
+  EXPECT_EQ(::read(ends[0], bytes, sizeof(bytes)), 3);
+  EXPECT_STREQ(bytes, "new");
+  ::close(ends[0]);
+  ::close(ends[1]);
+}
+
+TEST_F(Files, ModeSurvives) {
   ASSERT_TRUE(WriteFileAtomically(Path("target"), "old").ok());
   ASSERT_EQ(::chmod(Path("target").c_str(), 0600), 0);
-  ASSERT_EQ(::symlink("target", Path("link").c_str()), 0);
-  ASSERT_TRUE(WriteFileAtomically(Path("link"), "new").ok());
-  EXPECT_TRUE(std::filesystem::is_symlink(Path("link")));
+  ASSERT_TRUE(WriteFileAtomically(Path("target"), "new").ok());
   EXPECT_EQ(ReadFile(Path("target"), kLimit).value(), "new");
   struct stat info;
   ASSERT_EQ(::stat(Path("target").c_str(), &info), 0);

@@ -53,6 +53,17 @@ class RefusalTest(TrainerCase):
                 self.assertIn(says, done.stderr)
         self.assertEqual({name: self.contents(name) for name in os.listdir(self.folder)}, before)
 
+    def test_outputs_that_are_links(self):
+        os.symlink("victim.txt", self.path("link.json"))
+        with open(self.path("victim.txt"), "w") as file:
+            file.write("mine")
+        for flag in ("--save", "--report", "--trace"):
+            with self.subTest(flag=flag):
+                done = self.train(flag + "=link.json", MLP, code=2)
+                self.assertIn(f"flag {flag}: link.json is a symbolic link", done.stderr)
+        self.assertEqual(self.contents("victim.txt"), b"mine")
+        self.assertEqual(sorted(os.listdir(self.folder)), ["link.json", "victim.txt"])
+
     def contents(self, name):
         with open(self.path(name), "rb") as file:
             return file.read()

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <chrono>
 #include <ctime>
 #include <filesystem>
@@ -75,12 +76,21 @@ std::string NewRunName() {
                      getpid());
 }
 
+bool IsRunName(const std::string& name) {
+  constexpr size_t kLongest = 64;
+  return !name.empty() && name.size() <= kLongest && name.front() != '.' &&
+         std::ranges::all_of(name, [](unsigned char c) { return std::isalnum(c) || c == '.' || c == '-'; });
+}
+
 absl::Status SaveFlightRecords(const std::vector<FlightRecord>& records, const std::string& folder,
                                const std::string& run) {
   const std::string path = folder + "/" + run;
   std::error_code error;
   std::filesystem::create_directories(path, error);
   if (error) return InvalidArgument("{}: cannot be made: {}", Printable(path, kLongestText), error.message());
+  if (std::filesystem::is_symlink(path, error)) {
+    return InvalidArgument("{}: is a symbolic link; expected a folder", Printable(path, kLongestText));
+  }
   for (const FlightRecord& record : records) {
     RETURN_IF_ERROR(SaveFlightRecord(record, path + "/" + FileOf(record.rank)));
   }

@@ -15,6 +15,9 @@ namespace partita {
 // What a run that begins now is called: "20261123T054740.123Z-4711", by time and process, in the order of time.
 std::string NewRunName();
 
+// Whether a name that another process sent can be such a name, and so is the name of a folder and no path.
+bool IsRunName(const std::string& name);
+
 // Makes the folder. Errors as of SaveFlightRecord.
 absl::Status SaveFlightRecords(const std::vector<FlightRecord>& records, const std::string& folder,
                                const std::string& run);

@@ -13,7 +13,7 @@
 #include <csignal>
 #include <cstring>
 
-#include "runtime/base/check.h"
+#include "runtime/admission/descriptors.h"
 #include "runtime/base/status.h"
 #include "tools/commands/processes/finish_writing.h"
 #include "tools/commands/processes/signals.h"
@@ -68,6 +68,13 @@ std::vector<std::string> WithVariables(const std::map<std::string, std::string>&
   return environment;
 }
 
+// Of errno.
+absl::Status NoPipe() {
+  const int error = errno;
+  if (LacksDescriptors(error)) return NoDescriptors("a pipe of a process");
+  return ResourceExhausted("no pipe for a process: {}", std::strerror(error));
+}
+
 std::vector<char*> Pointers(std::vector<std::string>& texts) {
   std::vector<char*> pointers;
   for (std::string& text : texts) pointers.push_back(text.data());
@@ -85,11 +92,11 @@ ChildProcesses::~ChildProcesses() {
 absl::Status ChildProcesses::Start(const std::vector<std::string>& arguments,
                                    const std::map<std::string, std::string>& variables, std::optional<ProcessLog> log) {
   int out[2], error[2];
-  if (pipe2(out, O_CLOEXEC) != 0) return ResourceExhausted("no pipe for a process: {}", std::strerror(errno));
+  if (pipe2(out, O_CLOEXEC) != 0) return NoPipe();
   if (pipe2(error, O_CLOEXEC) != 0) {
     close(out[0]);
     close(out[1]);
-    return ResourceExhausted("no pipe for a process: {}", std::strerror(errno));
+    return NoPipe();
   }
   std::vector<std::string> words = arguments, environment = WithVariables(variables);
   const std::vector<char*> argument_list = Pointers(words), environment_list = Pointers(environment);
@@ -108,10 +115,18 @@ absl::Status ChildProcesses::Start(const std::vector<std::string>& arguments,
     close(error[0]);
     return ResourceExhausted("no more processes: {}", std::strerror(errno));
   }
+  const int handle = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));  // glibc 2.36 forgets extern "C"
+  if (handle < 0) {
+    const absl::Status status = NoPipe();
+    kill(pid, SIGKILL);
+    waitpid(pid, nullptr, 0);
+    close(out[0]);
+    close(error[0]);
+    return status;
+  }
   Child& child = children_.emplace_back();
   child.pid = pid;
-  child.handle = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));  // glibc 2.36 forgets extern "C"
-  CHECK(child.handle >= 0);
+  child.handle = handle;
   child.out.fd = out[0];
   child.error.fd = error[0];
   child.log = std::move(log);

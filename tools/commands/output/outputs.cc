@@ -30,6 +30,17 @@ absl::Status CheckWritable(const std::string& flag, const fs::path& path) {
   return FlagError("flag --{}: {} cannot be written: {}", flag, path.string(), std::strerror(errno));
 }
 
+// As WriteFileAtomically has it, but before anything is computed.
+absl::Status CheckNoLink(const std::string& flag, const fs::path& path) {
+  std::error_code error;
+  const std::string text = path.string();
+  if (text.starts_with("/dev/") || text.starts_with("/proc/") || !fs::is_symlink(path, error)) return absl::OkStatus();
+  return FlagError(
+      "flag --{}: {} is a symbolic link; expected a file: outputs are not written through links, so give the path that "
+      "it leads to",
+      flag, text);
+}
+
 // What is there under both names, whatever links lead to it; else the same path.
 bool AreSame(const fs::path& a, const fs::path& b) {
   std::error_code error;
@@ -74,6 +85,7 @@ absl::Status CheckOutputs(const Flags& flags, const std::vector<std::string>& na
     for (const auto& [other, what] : taken) {
       if (AreSame(path, other)) return FlagError("flag --{}: {} is the same file as {}", name, path.string(), what);
     }
+    RETURN_IF_ERROR(CheckNoLink(name, path));
     if (name == "save" || name == "save-best") RETURN_IF_ERROR(CheckModelName(name, path));
     taken.emplace_back(path, fmt::format("that of --{}", name));
   }

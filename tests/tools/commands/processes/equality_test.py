@@ -3,7 +3,9 @@
 import json
 import os
 import re
+import resource
 import shutil
+import subprocess
 import unittest
 
 from tests.tools.commands.trainer_case import MLP, TRAINER, TrainerCase, example, without_launchers
@@ -182,10 +184,17 @@ class EqualityTest(TrainerCase):
         failed = self.call("launch", "--log-dir=logs", "--nproc=2", "--", "train", "--mock-data", "--dp=3", MLP, code=2)
         with open(self.path("logs/rank-1.log"), encoding="utf-8") as file:
             self.assertIn("[1] " + file.read(), failed.stderr)
-        os.symlink("/dev/full", self.path("rank-0.log"))
-        full = self.call("launch", "--log-dir=.", "--", "version", code=4)
-        self.assertIn("rank-0.log: cannot be written: No space left on device", full.stderr)
+        command = [TRAINER, "launch", "--log-dir=full", "--", "version"]
+        full = subprocess.run(command, capture_output=True, text=True, cwd=self.folder, timeout=300,
+                              env=without_launchers(),
+                              preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0)))
+        self.assertEqual(full.returncode, 4, full.stderr)
+        self.assertIn("rank-0.log: cannot be written: File too large", full.stderr)
         self.assertIn("partita", full.stdout)
+        os.symlink("victim", self.path("rank-0.log"))
+        link = self.call("launch", "--log-dir=.", "--", "version", code=3)
+        self.assertIn("rank-0.log: is a symbolic link", link.stderr)
+        self.assertFalse(os.path.exists(self.path("victim")))
         wrong = self.call("launch", "--log-dir=/dev/null/x", "--", "version", code=2)
         self.assertIn("flag --log-dir", wrong.stderr)
 

@@ -1,0 +1,24 @@
+// How many descriptors (files, sockets, pipes) this process can still open: `ulimit -n`.
+#ifndef PARTITA_RUNTIME_ADMISSION_DESCRIPTORS_H_
+#define PARTITA_RUNTIME_ADMISSION_DESCRIPTORS_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+
+namespace partita {
+
+// kResourceExhausted: `what` needs more descriptors than are left. Asked before connections are made: a lack that a
+// library meets on the way looks like a peer that does not answer.
+absl::Status CheckDescriptors(const std::string& what, int64_t needed);
+
+// What a system call lacked that failed with this errno.
+bool LacksDescriptors(int error);
+
+// kResourceExhausted, of such a call.
+absl::Status NoDescriptors(const std::string& what);
+
+}  // namespace partita
+
+#endif  // PARTITA_RUNTIME_ADMISSION_DESCRIPTORS_H_
