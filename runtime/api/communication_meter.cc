@@ -80,10 +80,17 @@ std::vector<RankCommunication> CommunicationMeter::Local() const {
 absl::StatusOr<std::vector<RankCommunication>> CommunicationMeter::Job() const {
   PackedValues packed;
   for (const RankCommunication& rank : Local()) packed.Add(rank);
-  ASSIGN_OR_RETURN(const std::vector<std::string> all, session_.AllGather(packed.bytes()));
+  constexpr MessageKind kKind = MessageKind::kCommunicationTimes;
+  ASSIGN_OR_RETURN(const std::vector<std::string> all, session_.AllGather({kKind, packed.bytes()}));
   std::vector<RankCommunication> ranks;
-  for (const std::string& process : all) {
-    for (PackedReader values(process); !values.AtEnd();) ranks.push_back(values.Next<RankCommunication>());
+  for (size_t process = 0; process < all.size(); ++process) {
+    PackedReader values(kKind, process, all[process]);
+    while (!values.AtEnd()) {
+      ranks.push_back(values.Next<RankCommunication>());
+      const int rank = ranks.back().rank;
+      if (rank < 0 || rank >= session_.ranks()) values.Refuse(fmt::format("rank {} of {}", rank, session_.ranks()));
+    }
+    RETURN_IF_ERROR(values.Finish());
   }
   std::ranges::sort(ranks, {}, &RankCommunication::rank);
   return ranks;

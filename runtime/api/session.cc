@@ -91,10 +91,19 @@ absl::StatusOr<ValueId> Session::FirstNonFinite(int entry) {
     if (value != kNoValue && (first == kNoValue || value < first)) first = value;
   };
   for (const auto& diagnosis : diagnoses) take(diagnosis->FirstNonFinite());
+  // As numbers from 0, where 0 is none.
+  static_assert(kNoValue == -1);
   PackedValues packed;
-  packed.Add(first);
-  ASSIGN_OR_RETURN(const std::vector<std::string> all, AllGather(packed.bytes()));
-  for (const std::string& process : all) take(PackedReader(process).Next<ValueId>());
+  packed.Add(int64_t{first} + 1);
+  constexpr MessageKind kKind = MessageKind::kFirstNonFinite;
+  ASSIGN_OR_RETURN(const std::vector<std::string> all, AllGather({kKind, packed.bytes()}));
+  const auto values = static_cast<int64_t>(program_.entries[entry].graph.values().size());
+  for (size_t process = 0; process < all.size(); ++process) {
+    PackedReader reader(kKind, process, all[process]);
+    const int64_t value = reader.NextBelow(values + 1) - 1;
+    RETURN_IF_ERROR(reader.Finish());
+    take(static_cast<ValueId>(value));
+  }
   return first;
 }
 

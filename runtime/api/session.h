@@ -24,6 +24,7 @@
 #include "graph/moves/move_bytes.h"
 #include "graph/timeline/timeline.h"
 #include "runtime/api/backend/backend.h"
+#include "runtime/api/job/message.h"
 #include "runtime/api/rank/rank_runtime.h"
 #include "runtime/api/rank/session_options.h"
 
@@ -188,8 +189,9 @@ class Session {
   bool records_timeline() const { return records_timeline_; }
   std::vector<LaunchSpan> Timeline(std::string_view entry, int rank) const;
 
-  // Collective: what each process says, in the order of their first ranks. kUnavailable: a process is gone.
-  absl::StatusOr<std::vector<std::string>> AllGather(const std::string& bytes) const;
+  // Collective: what each process says, in the order of their first ranks (Job::AllGather). kUnavailable: a process is
+  // gone, or says something else.
+  absl::StatusOr<std::vector<std::string>> AllGather(const Message& message) const;
 
   // Ends the steps that run, and the session: collectives that wait return `status`. Any thread, any time.
   void Abort(const absl::Status& status);

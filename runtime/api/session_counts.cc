@@ -29,10 +29,11 @@ absl::StatusOr<std::vector<GroupTraffic>> Session::JobTraffic() const {
   if (options_.job == nullptr) return traffic;
   PackedValues packed;
   for (const GroupTraffic& group : traffic) packed.Add(group);
-  ASSIGN_OR_RETURN(const std::vector<std::string> all, AllGather(packed.bytes()));
+  constexpr MessageKind kKind = MessageKind::kTraffic;
+  ASSIGN_OR_RETURN(const std::vector<std::string> all, AllGather({kKind, packed.bytes()}));
   traffic.assign(traffic.size(), {});
-  for (const std::string& process : all) {
-    PackedReader values(process);
+  for (size_t process = 0; process < all.size(); ++process) {
+    PackedReader values(kKind, process, all[process]);
     for (GroupTraffic& group : traffic) {
       const auto part = values.Next<GroupTraffic>();
       group.bytes += part.bytes;
@@ -40,6 +41,7 @@ absl::StatusOr<std::vector<GroupTraffic>> Session::JobTraffic() const {
       group.waits += part.waits;
       group.wait_seconds += part.wait_seconds;
     }
+    RETURN_IF_ERROR(values.Finish());
   }
   return traffic;
 }
@@ -71,17 +73,19 @@ int64_t Session::UsedMemory(int rank) const { return ranks_[rank]->UsedMemory();
 absl::StatusOr<std::vector<int64_t>> Session::JobUsedMemory() const {
   PackedValues packed;
   for (const int rank : local_ranks_) {
-    packed.Add(rank);
+    packed.Add(int64_t{rank});
     packed.Add(UsedMemory(rank));
   }
-  ASSIGN_OR_RETURN(const std::vector<std::string> all, AllGather(packed.bytes()));
+  constexpr MessageKind kKind = MessageKind::kMemoryUse;
+  ASSIGN_OR_RETURN(const std::vector<std::string> all, AllGather({kKind, packed.bytes()}));
   std::vector<int64_t> used(ranks_.size());
-  for (const std::string& process : all) {
-    PackedReader values(process);
+  for (size_t process = 0; process < all.size(); ++process) {
+    PackedReader values(kKind, process, all[process]);
     while (!values.AtEnd()) {
-      const int rank = values.Next<int>();
+      const int64_t rank = values.NextBelow(ranks());
       used[rank] = values.Next<int64_t>();
     }
+    RETURN_IF_ERROR(values.Finish());
   }
   return used;
 }

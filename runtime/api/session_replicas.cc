@@ -51,30 +51,32 @@ absl::StatusOr<ReplicaCheck> Session::CheckReplicas() const {
   const std::vector<std::string> states = StateNames();
   PackedValues own;
   for (const int rank : local_ranks_) {
-    own.Add(rank);
+    own.Add(int64_t{rank});
     for (const std::string& state : states) {
       ASSIGN_OR_RETURN(const HeldTensor part, StatePart(state, rank));
       own.Add<Hash>(XXH3_64bits(part.data, static_cast<size_t>(part.tensor.bytes())));
     }
   }
-  const auto rank_bytes = static_cast<int64_t>(sizeof(int) + states.size() * sizeof(Hash));
+  const auto rank_bytes = static_cast<int64_t>(sizeof(int64_t) + states.size() * sizeof(Hash));
+  constexpr MessageKind kKind = MessageKind::kReplicaHashes;
   ReplicaCheck check;
   const int64_t before = options_.job == nullptr ? 0 : options_.job->gathered_bytes();
-  ASSIGN_OR_RETURN(const std::vector<std::string> all, AllGather(own.bytes()));
+  ASSIGN_OR_RETURN(const std::vector<std::string> all, AllGather({kKind, own.bytes()}));
   check.counted_bytes = (options_.job == nullptr ? 0 : options_.job->gathered_bytes()) - before;
   const auto others = static_cast<int64_t>(all.size()) - 1;
   const auto far_ranks = static_cast<int64_t>(ranks_.size() - local_ranks_.size());
   check.predicted_bytes = others * Job::kGatherHeaderBytes + far_ranks * rank_bytes;
   std::vector<std::map<Part, Holders>> parts(states.size());  // by state
-  for (const std::string& process : all) {
-    PackedReader values(process);
+  for (size_t process = 0; process < all.size(); ++process) {
+    PackedReader values(kKind, process, all[process]);
     while (!values.AtEnd()) {
-      const int rank = values.Next<int>();
+      const auto rank = static_cast<int>(values.NextBelow(ranks()));
       for (size_t s = 0; s < states.size(); ++s) {
         const Box& box = FindState(states[s], rank)->tensor.box;
         parts[s][PartOfBox(box)][values.Next<Hash>()].push_back(rank);
       }
     }
+    RETURN_IF_ERROR(values.Finish());
   }
   for (size_t s = 0; s < states.size() && !check.first; ++s) {
     for (const auto& [box, holders] : parts[s]) {

@@ -138,9 +138,9 @@ absl::StatusOr<std::vector<HeldTensor>> Session::VotePlacements(std::string_view
   return cast;
 }
 
-absl::StatusOr<std::vector<std::string>> Session::AllGather(const std::string& bytes) const {
-  if (options_.job == nullptr) return std::vector<std::string>{bytes};
-  return options_.job->AllGather(bytes);
+absl::StatusOr<std::vector<std::string>> Session::AllGather(const Message& message) const {
+  if (options_.job == nullptr) return std::vector<std::string>{std::string(message.bytes)};
+  return options_.job->AllGather(message);
 }
 
 // The parts of all ranks, of which those in other processes lie in `storage`.
@@ -150,17 +150,21 @@ absl::StatusOr<std::vector<HeldTensor>> Session::AllParts(std::vector<HeldTensor
   PackedValues packed;
   for (const int rank : local_ranks_) {
     if (parts[rank].data == nullptr) continue;
-    packed.Add(rank);
+    packed.Add(int64_t{rank});
     packed.AddBytes(parts[rank].data, parts[rank].tensor.bytes());
   }
-  ASSIGN_OR_RETURN(storage, AllGather(packed.bytes()));
-  for (const std::string& process : storage) {
-    PackedReader values(process);
+  int64_t most_bytes = 0;  // if one process had all
+  for (const HeldTensor& part : parts) most_bytes += static_cast<int64_t>(sizeof(int64_t)) + part.tensor.bytes();
+  constexpr MessageKind kKind = MessageKind::kValueParts;
+  ASSIGN_OR_RETURN(storage, AllGather({kKind, packed.bytes(), most_bytes}));
+  for (size_t process = 0; process < storage.size(); ++process) {
+    PackedReader values(kKind, process, storage[process]);
     while (!values.AtEnd()) {
-      HeldTensor& part = parts[values.Next<int>()];
+      HeldTensor& part = parts[values.NextBelow(ranks())];
       char* const bytes = const_cast<char*>(values.NextBytes(part.tensor.bytes()));
       if (part.data == nullptr) part.data = bytes;
     }
+    RETURN_IF_ERROR(values.Finish());
   }
   return parts;
 }

@@ -37,10 +37,17 @@ absl::StatusOr<std::vector<MeasuredStep>> StepMeter::Job() const {
     packed.Add(MeasuredStep{rank.rank, static_cast<int64_t>(rank.step.size()), Median(rank.step), Median(rank.compute),
                             Median(rank.communication)});
   }
-  ASSIGN_OR_RETURN(const std::vector<std::string> all, session_->AllGather(packed.bytes()));
+  constexpr MessageKind kKind = MessageKind::kStepTimes;
+  ASSIGN_OR_RETURN(const std::vector<std::string> all, session_->AllGather({kKind, packed.bytes()}));
   std::vector<MeasuredStep> ranks;
-  for (const std::string& process : all) {
-    for (PackedReader values(process); !values.AtEnd();) ranks.push_back(values.Next<MeasuredStep>());
+  for (size_t process = 0; process < all.size(); ++process) {
+    PackedReader values(kKind, process, all[process]);
+    while (!values.AtEnd()) {
+      ranks.push_back(values.Next<MeasuredStep>());
+      const int rank = ranks.back().rank;
+      if (rank < 0 || rank >= session_->ranks()) values.Refuse(fmt::format("rank {} of {}", rank, session_->ranks()));
+    }
+    RETURN_IF_ERROR(values.Finish());
   }
   std::ranges::sort(ranks, {}, &MeasuredStep::rank);
   return ranks;

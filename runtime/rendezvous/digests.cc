@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "runtime/base/status.h"
 #include "runtime/rendezvous/rendezvous_client.h"
 
@@ -23,7 +25,7 @@ absl::Status CompareDigests(RendezvousClient& client, int rank, const std::map<s
   ASSIGN_OR_RETURN(const std::string names, client.Get("digest/names", timeout));
   std::map<std::string, std::string> first;
   for (size_t begin = 0; begin < names.size();) {
-    const size_t end = names.find('\n', begin);
+    const size_t end = std::min(names.find('\n', begin), names.size());
     const std::string field = names.substr(begin, end - begin);
     ASSIGN_OR_RETURN(first[field], client.Get(Key(0, field), timeout));
     own.emplace(field, "");

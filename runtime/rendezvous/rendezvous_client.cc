@@ -15,6 +15,7 @@
 #include "runtime/admission/handshake.h"
 #include "runtime/admission/socket.h"
 #include "runtime/base/status.h"
+#include "runtime/comm/peer_status.h"
 #include "runtime/rendezvous/identity.h"
 #include "runtime/rendezvous/quiet_grpc.h"
 #include "runtime/rendezvous/rendezvous.grpc.pb.h"
@@ -229,7 +230,7 @@ class Client : public RendezvousClient {
         barriers_[message.barrier_end().name()] = std::vector<int>(missing.begin(), missing.end());
       } else if (message.has_failure()) {
         lock.unlock();
-        Failed(absl::Status(static_cast<absl::StatusCode>(message.failure().code()), message.failure().message()));
+        Failed(PeerStatus(message.failure().code(), message.failure().message()));
         continue;
       }
       changed_.notify_all();

@@ -2,7 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "runtime/comm/peer_status.h"
+
 namespace partita {
+namespace {
+
+constexpr int64_t kLongestBarrier = int64_t{1} << 40;  // milliseconds, so that a deadline is a time
+
+}  // namespace
 
 std::string Roster::Join(int rank, int ranks, Time now) {
   if (ranks != ranks_) return fmt::format("rank {} says that the job has {} ranks, it has {}", rank, ranks, ranks_);
@@ -44,7 +53,8 @@ void Roster::Receive(int rank, const rendezvous::ToServer& message, Time now, Le
     letter.message.mutable_value()->set_value(value->second);
   } else if (message.has_barrier()) {
     BarrierState& barrier = barriers_[message.barrier().name()];
-    barrier.deadlines[rank] = now + std::chrono::milliseconds(message.barrier().timeout_milliseconds());
+    barrier.deadlines[rank] = now + std::chrono::milliseconds(std::clamp(message.barrier().timeout_milliseconds(),
+                                                                         int64_t{0}, kLongestBarrier));
     if (static_cast<int>(barrier.deadlines.size()) == ranks_) {
       EndBarrier(message.barrier().name(), {}, out);
     } else if (known_.size() > present_.size()) {
@@ -55,7 +65,7 @@ void Roster::Receive(int rank, const rendezvous::ToServer& message, Time now, Le
     letter.rank = rank;
     letter.message.mutable_heartbeat();
   } else if (message.has_failure()) {
-    Fail(absl::Status(static_cast<absl::StatusCode>(message.failure().code()), message.failure().message()), out);
+    Fail(PeerStatus(message.failure().code(), message.failure().message()), out);
   } else if (message.has_leave()) {
     leaving_.insert(rank);
   }

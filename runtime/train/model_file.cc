@@ -228,7 +228,7 @@ absl::Status LoadStates(Session& session, const CheckedFile& file) {
     if (!filled.ok()) break;
     filled = session.FillState(name, [&](std::span<const HeldTensor> parts) { return FillFrom(file, *tensor, parts); });
   }
-  return Agree(session, filled).status();
+  return Agree(session, MessageKind::kLoadedStates, filled).status();
 }
 
 }  // namespace partita

@@ -7,14 +7,25 @@
 #include "runtime/base/status.h"
 
 namespace partita {
+namespace {
+
+constexpr int64_t kMostStops = int64_t{1} << 31;  // the flag is an int, and what it says is the caller's
+
+}  // namespace
+
 absl::StatusOr<int> VoteToStop(const Session& session, const std::atomic<int>* stop) {
   if (stop == nullptr) return 0;
   PackedValues packed;
-  packed.Add(stop->load());
-  ASSIGN_OR_RETURN(const std::vector<std::string> votes, session.AllGather(packed.bytes()));
-  int largest = 0;
-  for (const std::string& vote : votes) largest = std::max(largest, PackedReader(vote).Next<int>());
-  return largest;
+  packed.Add(int64_t{stop->load()});
+  constexpr MessageKind kKind = MessageKind::kStopVotes;
+  ASSIGN_OR_RETURN(const std::vector<std::string> votes, session.AllGather({kKind, packed.bytes()}));
+  int64_t largest = 0;
+  for (size_t process = 0; process < votes.size(); ++process) {
+    PackedReader vote(kKind, process, votes[process]);
+    largest = std::max(largest, vote.NextBelow(kMostStops));
+    RETURN_IF_ERROR(vote.Finish());
+  }
+  return static_cast<int>(largest);
 }
 
 absl::StatusOr<StopVote> StopVote::Create(const Session& session, std::string_view use, const std::atomic<int>* stop) {

@@ -122,7 +122,7 @@ absl::StatusOr<std::unique_ptr<World>> MakeGpuWorld(Device& gpu, const Program& 
   options.rank = job->ranks()[0];
   options.ranks = ranks;
   for (const auto& group : program.groups) options.groups.push_back(group.ranks);
-  options.exchange = [job](const std::string& words) { return job->AllGather(words); };
+  options.exchange = [job](const std::string& words) { return job->AllGather({MessageKind::kGpuIds, words}); };
   options.host = NcclHost();
   options.join_within = job->join_timeout();
   return NcclWorld::Create(std::move(options));

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "runtime/api/job/message.h"
 #include "runtime/comm/world.h"
 
 namespace partita {
@@ -31,12 +32,13 @@ class Job {
   // How long processes may take to find each other.
   virtual std::chrono::milliseconds join_timeout() const = 0;
 
-  // What an AllGather brings from each other process besides its bytes: how many they are.
-  static constexpr int64_t kGatherHeaderBytes = sizeof(int64_t);
+  // What an AllGather brings from each other process besides its bytes.
+  static constexpr int64_t kGatherHeaderBytes = sizeof(MessageHeader);
 
   // The bytes of every process, in the order of their first ranks, on all of them. All processes call it in the same
-  // order, never while a step runs. kUnavailable: a process is gone.
-  virtual absl::StatusOr<std::vector<std::string>> AllGather(const std::string& bytes) = 0;
+  // order, never while a step runs. kUnavailable: a process is gone, or sends another kind of message (message.h). What
+  // the bytes hold is not checked: PackedReader.
+  virtual absl::StatusOr<std::vector<std::string>> AllGather(const Message& message) = 0;
 
   // That AllGather has brought to this process from others so far, as counted by who moved them.
   virtual int64_t gathered_bytes() const = 0;

@@ -66,21 +66,15 @@ class JobOfProcesses : public ProcessJob {
     if (steps_ != nullptr && !failed_.ok()) steps_->Abort(failed_);
   }
 
-  absl::StatusOr<std::vector<std::string>> AllGather(const std::string& bytes) override {
+  absl::StatusOr<std::vector<std::string>> AllGather(const Message& message) override {
     const auto ranks = static_cast<size_t>(options_.ranks);
-    auto size = static_cast<int64_t>(bytes.size());
-    std::vector<int64_t> sizes(ranks);
-    const std::vector<int64_t> size_bytes(ranks, sizeof(int64_t));
-    RETURN_IF_ERROR(Gather(&size, sizes.data(), size_bytes));
-    std::string all(static_cast<size_t>(std::accumulate(sizes.begin(), sizes.end(), int64_t{0})), '\0');
-    RETURN_IF_ERROR(Gather(bytes.data(), all.data(), sizes));
-    std::vector<std::string> parts;
-    size_t begin = 0;
-    for (const int64_t part : sizes) {
-      parts.push_back(all.substr(begin, static_cast<size_t>(part)));
-      begin += static_cast<size_t>(part);
-    }
-    return parts;
+    const MessageHeader own{message.kind, messages_++, static_cast<int64_t>(message.bytes.size())};
+    std::vector<MessageHeader> headers(ranks);
+    RETURN_IF_ERROR(Gather(&own, headers.data(), std::vector<int64_t>(ranks, sizeof(MessageHeader))));
+    RETURN_IF_ERROR(CheckHeaders(message, headers));
+    std::vector<int64_t> sizes;
+    for (const MessageHeader& header : headers) sizes.push_back(header.bytes);
+    return OrExhausted("what the ranks say", [&] { return GatherParts(message.bytes, sizes); });
   }
 
   int64_t gathered_bytes() const override { return exchange_->bytes().wire; }
@@ -144,6 +138,18 @@ class JobOfProcesses : public ProcessJob {
     return Pass(FailPoint::kJobConnected);
   }
 
+  absl::StatusOr<std::vector<std::string>> GatherParts(std::string_view own, const std::vector<int64_t>& sizes) {
+    std::string all(static_cast<size_t>(std::accumulate(sizes.begin(), sizes.end(), int64_t{0})), '\0');
+    RETURN_IF_ERROR(Gather(own.data(), all.data(), sizes));
+    std::vector<std::string> parts;
+    size_t begin = 0;
+    for (const int64_t part : sizes) {
+      parts.push_back(all.substr(begin, static_cast<size_t>(part)));
+      begin += static_cast<size_t>(part);
+    }
+    return parts;
+  }
+
   absl::Status Gather(const void* own, void* all, const std::vector<int64_t>& bytes) {
     const int64_t total = std::accumulate(bytes.begin(), bytes.end(), int64_t{0});
     RETURN_IF_ERROR(
@@ -182,6 +188,7 @@ class JobOfProcesses : public ProcessJob {
   std::unique_ptr<ProcessWorld> world_;
   std::unique_ptr<Communicator> exchange_;  // of AllGather
   std::unique_ptr<Stream> stream_;
+  uint32_t messages_ = 0;  // sent by AllGather
 };
 
 }  // namespace

@@ -25,9 +25,20 @@ std::optional<int64_t> NumberOf(std::string_view name, std::string_view prefix) 
   return number;
 }
 
-absl::StatusOr<bool> HasRecord(Disk& disk, const std::string& folder) {
-  ASSIGN_OR_RETURN(const std::vector<std::string> names, disk.List(folder));
-  return std::ranges::find(names, kRecordFile) != names.end();
+// A folder that cannot be listed may have one: whoever reads it says why it cannot be read.
+bool HasRecord(Disk& disk, const std::string& folder) {
+  const absl::StatusOr<std::vector<std::string>> names = disk.List(folder);
+  return !names.ok() || std::ranges::find(*names, kRecordFile) != names->end();
+}
+
+// Cleaning continues after an error, and reports all of them.
+void Add(const absl::Status& error, absl::Status& errors) {
+  if (errors.ok()) {
+    errors = error;
+  } else if (!error.ok()) {
+    errors =
+        absl::Status(errors.code(), fmt::format("{}; {}", std::string(errors.message()), std::string(error.message())));
+  }
 }
 
 }  // namespace
@@ -45,33 +56,50 @@ absl::StatusOr<std::vector<int64_t>> CheckpointSteps(Disk& disk, const std::stri
   std::vector<int64_t> steps;
   for (const std::string& name : names) {
     const std::optional<int64_t> step = NumberOf(name, kStep);
-    if (!step) continue;
-    ASSIGN_OR_RETURN(const bool whole, HasRecord(disk, StepFolder(folder, *step)));
-    if (whole) steps.push_back(*step);
+    const std::string path = folder + "/" + name;
+    if (step && disk.KindOf(path) == Disk::Kind::kFolder && HasRecord(disk, path)) steps.push_back(*step);
   }
   std::ranges::sort(steps);
   return steps;
 }
 
+absl::Status RemoveCheckpoint(Disk& disk, const std::string& folder) {
+  const Disk::Kind kind = disk.KindOf(folder);
+  if (kind == Disk::Kind::kNothing) return absl::OkStatus();
+  if (kind == Disk::Kind::kOther) {
+    return InvalidArgument("{}: is a link or a file with the name of a checkpoint; expected a folder", folder);
+  }
+  ASSIGN_OR_RETURN(const std::vector<std::string> names, disk.List(folder));
+  absl::Status errors;
+  for (const std::string& name : names) {
+    const std::string path = folder + "/" + name;
+    Add(IsCheckpointFile(name) ? disk.RemoveFile(path)
+                               : InvalidArgument("{}: is no file of a checkpoint, so its folder stays", path),
+        errors);
+  }
+  return errors.ok() ? disk.RemoveFolder(folder) : errors;
+}
+
 absl::Status RemoveHalfWritten(Disk& disk, const std::string& folder) {
   ASSIGN_OR_RETURN(const std::vector<std::string> names, disk.List(folder));
+  absl::Status errors;
   for (const std::string& name : names) {
-    bool half = NumberOf(name, kWriting).has_value();
-    if (NumberOf(name, kStep)) {
-      ASSIGN_OR_RETURN(const bool whole, HasRecord(disk, folder + "/" + name));
-      half = !whole;
-    }
-    if (half) RETURN_IF_ERROR(RemoveFolderWithFiles(disk, folder + "/" + name));
+    const std::string path = folder + "/" + name;
+    const bool half = NumberOf(name, kWriting) ||
+                      (NumberOf(name, kStep) && !(disk.KindOf(path) == Disk::Kind::kFolder && HasRecord(disk, path)));
+    if (half) Add(RemoveCheckpoint(disk, path), errors);
   }
-  return absl::OkStatus();
+  return errors;
 }
 
 absl::Status SetAside(Disk& disk, const std::string& folder, int64_t step) {
   ASSIGN_OR_RETURN(const std::vector<int64_t> steps, CheckpointSteps(disk, folder));
   for (const int64_t later : steps) {
     if (later <= step) continue;
-    const std::string aside = fmt::format("{}/{}{:012}", folder, kDamaged, later);
-    RETURN_IF_ERROR(RemoveFolderWithFiles(disk, aside));
+    const std::string damaged = fmt::format("{}/{}{:012}", folder, kDamaged, later);
+    RemoveCheckpoint(disk, damaged).IgnoreError();  // what stays keeps its name
+    std::string aside = damaged;
+    for (int i = 2; disk.KindOf(aside) != Disk::Kind::kNothing; ++i) aside = fmt::format("{}.{}", damaged, i);
     RETURN_IF_ERROR(disk.Rename(StepFolder(folder, later), aside));
   }
   return disk.SyncFolder(folder);
@@ -80,13 +108,14 @@ absl::Status SetAside(Disk& disk, const std::string& folder, int64_t step) {
 absl::Status KeepNewest(Disk& disk, const std::string& folder, int64_t count) {
   ASSIGN_OR_RETURN(const std::vector<int64_t> steps, CheckpointSteps(disk, folder));
   const auto more = static_cast<int64_t>(steps.size()) - count;
+  absl::Status errors;
   for (int64_t i = 0; i < more; ++i) {
     const std::string old = StepFolder(folder, steps[static_cast<size_t>(i)]);
-    RETURN_IF_ERROR(disk.RemoveFile(old + "/" + kRecordFile));
-    RETURN_IF_ERROR(disk.SyncFolder(old));
-    RETURN_IF_ERROR(RemoveFolderWithFiles(disk, old));
+    absl::Status removed = disk.RemoveFile(old + "/" + kRecordFile);
+    if (removed.ok()) removed = disk.SyncFolder(old);
+    Add(removed.ok() ? RemoveCheckpoint(disk, old) : removed, errors);
   }
-  return absl::OkStatus();
+  return errors;
 }
 
 }  // namespace partita

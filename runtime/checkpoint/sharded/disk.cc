@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <system_error>
 #include <utility>
 
@@ -19,10 +20,22 @@ namespace {
 // The kernel moves at most 2 GiB - 4 KiB in one call.
 constexpr size_t kLargestTransfer = size_t{1} << 30;
 
+bool IsLink(const std::string& path) {
+  struct stat info;
+  return ::lstat(path.c_str(), &info) == 0 && S_ISLNK(info.st_mode);
+}
+
 // Of errno, at once behind the call.
 absl::Status CannotBe(const char* what, const std::string& path) {
   const int error = errno;
+  if ((error == ELOOP || error == ENOTDIR || error == EEXIST) && IsLink(path)) {
+    return InvalidArgument("{}: cannot {}: it is a symbolic link, and links in a checkpoint folder are not followed",
+                           path, what);
+  }
   const std::string reason = std::generic_category().message(error);  // std::strerror is not thread-safe
+  if (error == EMFILE || error == ENFILE) {
+    return ResourceExhausted("{}: cannot {}: there are no more descriptors; raise the limit (ulimit -n)", path, what);
+  }
   if (error == ENOSPC || error == EDQUOT || error == EIO) {
     return ResourceExhausted("{}: cannot {}: {}", path, what, reason);
   }
@@ -58,35 +71,79 @@ class SystemFile : public OutputFile {
   const int fd_;
 };
 
-bool IsFolder(const std::string& path) {
-  struct stat info;
-  return ::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
+// A folder, not followed through a link.
+int OpenFolder(const std::string& path) {
+  return ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+// The folder that a path lies in, held open for one operation: what the folder's name means may change meanwhile.
+class Parent {
+ public:
+  explicit Parent(const std::string& path) : slash_(path.rfind('/')) {
+    const bool none = slash_ == std::string::npos;
+    folder_ = none ? "." : path.substr(0, std::max<size_t>(slash_, 1));
+    name_ = none ? path : path.substr(slash_ + 1);
+    fd_ = OpenFolder(folder_);
+  }
+  Parent(const Parent&) = delete;
+  Parent& operator=(const Parent&) = delete;
+  ~Parent() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+
+  absl::Status Opened() const { return fd_ >= 0 ? absl::OkStatus() : CannotBe("open the folder", folder_); }
+  int fd() const { return fd_; }
+  const char* name() const { return name_.c_str(); }
+
+ private:
+  const size_t slash_;
+  std::string folder_, name_;
+  int fd_ = -1;
+};
+
+// Does not replace what has the name already, where the file system can tell.
+int RenameToNew(const Parent& from, const Parent& to) {
+  const int renamed = ::renameat2(from.fd(), from.name(), to.fd(), to.name(), RENAME_NOREPLACE);
+  if (renamed == 0 || (errno != EINVAL && errno != ENOSYS)) return renamed;
+  return ::renameat(from.fd(), from.name(), to.fd(), to.name());
 }
 
 class System : public Disk {
  public:
+  Kind KindOf(const std::string& path) override {
+    struct stat info;
+    if (::lstat(path.c_str(), &info) != 0) return errno == ENOENT ? Kind::kNothing : Kind::kOther;
+    return S_ISDIR(info.st_mode) ? Kind::kFolder : Kind::kOther;
+  }
+
   absl::Status MakeFolder(const std::string& path) override {
-    if (::mkdir(path.c_str(), 0777) == 0 || (errno == EEXIST && IsFolder(path))) return absl::OkStatus();
-    const size_t slash = path.rfind('/');
-    if (errno != ENOENT || slash == std::string::npos || slash == 0) return CannotBe("make the folder", path);
-    RETURN_IF_ERROR(MakeFolder(path.substr(0, slash)));
-    if (::mkdir(path.c_str(), 0777) == 0 || errno == EEXIST) return absl::OkStatus();
+    const Parent parent(path);
+    RETURN_IF_ERROR(parent.Opened());
+    if (::mkdirat(parent.fd(), parent.name(), 0777) == 0) return absl::OkStatus();
+    const int error = errno;
+    if (error == EEXIST && KindOf(path) == Kind::kFolder) return absl::OkStatus();
+    errno = error;
     return CannotBe("make the folder", path);
   }
 
   absl::StatusOr<std::unique_ptr<OutputFile>> Create(const std::string& path) override {
-    const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
+    const Parent parent(path);
+    RETURN_IF_ERROR(parent.Opened());
+    const int fd = ::openat(parent.fd(), parent.name(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
     if (fd < 0) return CannotBe("create", path);
     return std::make_unique<SystemFile>(path, fd);
   }
 
   absl::Status Rename(const std::string& from, const std::string& to) override {
-    return std::rename(from.c_str(), to.c_str()) == 0 ? absl::OkStatus() : CannotBe("rename", from);
+    const Parent source(from), target(to);
+    RETURN_IF_ERROR(source.Opened());
+    RETURN_IF_ERROR(target.Opened());
+    return RenameToNew(source, target) == 0 ? absl::OkStatus() : CannotBe("take that name", to);
   }
 
   // Some file systems cannot sync a folder (EINVAL): nothing more can be done there.
   absl::Status SyncFolder(const std::string& path) override {
-    const int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const int fd = OpenFolder(path);
     if (fd < 0) return CannotBe("open the folder", path);
     absl::Status status;
     if (::fsync(fd) != 0 && errno != EINVAL) status = WriteError("sync the folder", path);
@@ -95,17 +152,27 @@ class System : public Disk {
   }
 
   absl::Status RemoveFile(const std::string& path) override {
-    return ::unlink(path.c_str()) == 0 ? absl::OkStatus() : CannotBe("remove", path);
+    const Parent parent(path);
+    RETURN_IF_ERROR(parent.Opened());
+    return ::unlinkat(parent.fd(), parent.name(), 0) == 0 ? absl::OkStatus() : CannotBe("remove", path);
   }
 
   absl::Status RemoveFolder(const std::string& path) override {
-    return ::rmdir(path.c_str()) == 0 ? absl::OkStatus() : CannotBe("remove the folder", path);
+    const Parent parent(path);
+    RETURN_IF_ERROR(parent.Opened());
+    return ::unlinkat(parent.fd(), parent.name(), AT_REMOVEDIR) == 0 ? absl::OkStatus()
+                                                                     : CannotBe("remove the folder", path);
   }
 
   absl::StatusOr<std::vector<std::string>> List(const std::string& folder) override {
-    DIR* const opened = ::opendir(folder.c_str());
-    if (opened == nullptr && errno == ENOENT) return std::vector<std::string>();
-    if (opened == nullptr) return CannotBe("list the folder", folder);
+    const int fd = OpenFolder(folder);
+    if (fd < 0 && errno == ENOENT) return std::vector<std::string>();
+    DIR* const opened = fd < 0 ? nullptr : ::fdopendir(fd);
+    if (opened == nullptr) {
+      const absl::Status status = CannotBe("list the folder", folder);
+      if (fd >= 0) ::close(fd);
+      return status;
+    }
     std::vector<std::string> names;
     while (const dirent* const entry = ::readdir(opened)) {
       const std::string name = entry->d_name;
@@ -130,11 +197,13 @@ absl::Status WriteNewFile(Disk& disk, const std::string& path, const std::vector
   return file->Sync();
 }
 
-absl::Status RemoveFolderWithFiles(Disk& disk, const std::string& folder) {
-  ASSIGN_OR_RETURN(const std::vector<std::string> names, disk.List(folder));
-  if (names.empty() && !IsFolder(folder)) return absl::OkStatus();
-  for (const std::string& name : names) RETURN_IF_ERROR(disk.RemoveFile(folder + "/" + name));
-  return disk.RemoveFolder(folder);
+std::string ResolveLink(const std::string& folder) {
+  if (!IsLink(folder)) return folder;
+  char* const resolved = ::realpath(folder.c_str(), nullptr);
+  if (resolved == nullptr) return folder;
+  std::string target = resolved;
+  ::free(resolved);
+  return target;
 }
 
 }  // namespace partita

@@ -9,21 +9,27 @@
 
 namespace partita {
 
-// Held while it lives; a process that ends, however, holds nothing any more.
+// Held while it lives. A process that ends, however it does, holds nothing any more. Const methods: any thread.
 class FolderLock {
  public:
-  // The folder is there. kInvalidArgument: somebody else holds it, or it cannot be written.
+  // The folder exists. kInvalidArgument: another run holds it, or it cannot be written.
   static absl::StatusOr<FolderLock> Take(const std::string& folder);
-  FolderLock(FolderLock&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  FolderLock(FolderLock&& other) noexcept : folder_(std::move(other.folder_)), fd_(std::exchange(other.fd_, -1)) {}
   FolderLock& operator=(FolderLock&& other) noexcept {
+    std::swap(folder_, other.folder_);
     std::swap(fd_, other.fd_);
     return *this;
   }
   ~FolderLock();
 
- private:
-  explicit FolderLock(int fd) : fd_(fd) {}
+  // Whether the folder's name still leads to the lock that is held. kInvalidArgument: the folder or its lock was
+  // renamed, removed or replaced, so another run may write there.
+  absl::Status Check() const;
 
+ private:
+  FolderLock(std::string folder, int fd) : folder_(std::move(folder)), fd_(fd) {}
+
+  std::string folder_;
   int fd_;
 };
 

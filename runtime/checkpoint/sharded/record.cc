@@ -3,7 +3,9 @@
 #include <cmath>
 #include <exception>
 #include <nlohmann/json.hpp>
+#include <optional>
 
+#include "runtime/base/number.h"
 #include "runtime/base/status.h"
 #include "runtime/checkpoint/checksum.h"
 
@@ -235,6 +237,14 @@ absl::StatusOr<CheckpointRecord> ReadFields(const Fields& fields, const Json& js
 }  // namespace
 
 std::string ShardFile(int rank) { return fmt::format("rank-{:05}.safetensors", rank); }
+
+bool IsCheckpointFile(std::string_view name) {
+  constexpr std::string_view kBegin = "rank-", kEnd = ".safetensors";
+  if (name == kRecordFile) return true;
+  if (name.size() < kBegin.size() + kEnd.size() || !name.starts_with(kBegin) || !name.ends_with(kEnd)) return false;
+  const std::optional<int> rank = NumberOf<int>(name.substr(kBegin.size(), name.size() - kBegin.size() - kEnd.size()));
+  return rank && *rank >= 0 && name == ShardFile(*rank);
+}
 
 absl::StatusOr<std::string> FormatRecord(const std::string& file, const CheckpointRecord& record) {
   try {

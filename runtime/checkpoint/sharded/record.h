@@ -47,7 +47,8 @@ struct SavedShard {
   std::string head_hash;  // of what stands before its tensors
   bool operator==(const SavedShard&) const = default;
 };
-std::string ShardFile(int rank);  // "rank-00003.safetensors"
+std::string ShardFile(int rank);               // "rank-00003.safetensors"
+bool IsCheckpointFile(std::string_view name);  // the record's name, or a shard's
 
 // Sums over the steps of an epoch that has not ended.
 struct LossSums {

@@ -8,6 +8,7 @@
 #include <span>
 #include <string_view>
 
+#include "runtime/comm/peer_status.h"
 #include "runtime/comm/processes/slot_hash.h"
 
 namespace partita {
@@ -113,9 +114,7 @@ PeerMessage AbortOf(const absl::Status& status) {
   return message;
 }
 
-absl::Status StatusOf(const PeerMessage& abort) {
-  return absl::Status(static_cast<absl::StatusCode>(abort.code), abort.Text());
-}
+absl::Status StatusOf(const PeerMessage& abort) { return PeerStatus(abort.code, abort.Text()); }
 
 std::string FindFlaw(const PeerMessage& message) {
   using Kind = PeerMessage::Kind;

@@ -8,22 +8,23 @@ namespace {
 
 std::string Packed(const absl::Status& status, const std::string& said) {
   PackedValues packed;
-  packed.Add(static_cast<int>(status.code()));
-  packed.AddText(status.ok() ? said : std::string(status.message()));
+  packed.AddStatus(status);
+  packed.AddText(said);
   return packed.bytes();
 }
 
 }  // namespace
 
-absl::StatusOr<std::vector<std::string>> Agree(const Session& session, const absl::Status& own,
+absl::StatusOr<std::vector<std::string>> Agree(const Session& session, MessageKind kind, const absl::Status& own,
                                                const std::string& said) {
-  ASSIGN_OR_RETURN(std::vector<std::string> all, session.AllGather(Packed(own, said)));
-  for (std::string& process : all) {
-    PackedReader reader(process);
-    const auto code = static_cast<absl::StatusCode>(reader.Next<int>());
+  ASSIGN_OR_RETURN(std::vector<std::string> all, session.AllGather({kind, Packed(own, said)}));
+  for (size_t process = 0; process < all.size(); ++process) {
+    PackedReader reader(kind, process, all[process]);
+    const absl::Status status = reader.NextStatus();
     std::string text = reader.NextText();
-    if (code != absl::StatusCode::kOk) return absl::Status(code, text);
-    process = std::move(text);
+    RETURN_IF_ERROR(reader.Finish());
+    RETURN_IF_ERROR(status);
+    all[process] = std::move(text);
   }
   return all;
 }

@@ -7,13 +7,14 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "runtime/api/job/message.h"
 #include "runtime/api/session.h"
 
 namespace partita {
 
 // Collective: the error of the first process that has one, on all of them; else what each says, in the order of their
-// first ranks. kUnavailable: a process is gone.
-absl::StatusOr<std::vector<std::string>> Agree(const Session& session, const absl::Status& own,
+// first ranks. kUnavailable: a process is gone, or agrees on something else than `kind`.
+absl::StatusOr<std::vector<std::string>> Agree(const Session& session, MessageKind kind, const absl::Status& own,
                                                const std::string& said = "");
 
 }  // namespace partita

@@ -52,7 +52,7 @@ absl::Status CheckStates(const SavedCheckpoint& checkpoint, const Program& progr
 }
 
 absl::Status LoadCheckpoint(const SavedCheckpoint& checkpoint, Session& session) {
-  return Agree(session, FillAll(checkpoint, session)).status();
+  return Agree(session, MessageKind::kLoadedStates, FillAll(checkpoint, session)).status();
 }
 
 }  // namespace partita

@@ -32,10 +32,26 @@ void AddSizes(const Shape& sizes, PackedValues& packed) {
   for (const int64_t size : sizes) packed.Add(size);
 }
 
-Shape NextSizes(PackedReader& reader) {
-  Shape sizes(static_cast<size_t>(reader.Next<int64_t>()));
+// As many as the state has dimensions.
+Shape NextSizes(PackedReader& reader, const Shape& whole) {
+  if (const int64_t count = reader.NextBelow(static_cast<int64_t>(whole.size()) + 1);
+      count != static_cast<int64_t>(whole.size())) {
+    reader.Refuse(fmt::format("a box of {} dimensions; expected {}", count, whole.size()));
+  }
+  Shape sizes = whole;
   for (int64_t& size : sizes) size = reader.Next<int64_t>();
   return sizes;
+}
+
+WrittenPart NextPart(PackedReader& reader, const std::vector<SavedState>& states, int ranks) {
+  WrittenPart part;
+  part.state = static_cast<int>(reader.NextBelow(static_cast<int64_t>(states.size())));
+  part.part.rank = static_cast<int>(reader.NextBelow(ranks));
+  const Shape& whole = states[static_cast<size_t>(part.state)].shape;
+  part.part.box.offset = NextSizes(reader, whole);
+  part.part.box.size = NextSizes(reader, whole);
+  part.part.hash = reader.NextText();
+  return part;
 }
 
 }  // namespace
@@ -116,13 +132,13 @@ std::string Pack(const WrittenShards& shards) {
   PackedValues packed;
   packed.Add(static_cast<int64_t>(shards.shards.size()));
   for (const SavedShard& shard : shards.shards) {
-    packed.Add(shard.rank);
+    packed.Add(int64_t{shard.rank});
     packed.Add(shard.bytes);
     packed.AddText(shard.head_hash);
   }
   for (const auto& [state, part] : shards.parts) {
-    packed.Add(state);
-    packed.Add(part.rank);
+    packed.Add(int64_t{state});
+    packed.Add(int64_t{part.rank});
     AddSizes(part.box.offset, packed);
     AddSizes(part.box.size, packed);
     packed.AddText(part.hash);
@@ -130,24 +146,20 @@ std::string Pack(const WrittenShards& shards) {
   return packed.bytes();
 }
 
-WrittenShards Unpack(const std::string& packed) {
+absl::StatusOr<WrittenShards> Unpack(const std::string& packed, int process, const std::vector<SavedState>& states,
+                                     int ranks) {
   WrittenShards shards;
-  PackedReader reader(packed);
-  shards.shards.resize(static_cast<size_t>(reader.Next<int64_t>()));
-  for (SavedShard& shard : shards.shards) {
-    shard.rank = reader.Next<int>();
+  PackedReader reader(MessageKind::kCheckpointShards, static_cast<size_t>(process), packed);
+  const int64_t count = reader.NextBelow(int64_t{ranks} + 1);
+  for (int64_t i = 0; i < count; ++i) {
+    SavedShard& shard = shards.shards.emplace_back();
+    shard.rank = static_cast<int>(reader.NextBelow(ranks));
     shard.bytes = reader.Next<int64_t>();
     shard.head_hash = reader.NextText();
   }
-  while (!reader.AtEnd()) {
-    WrittenPart part;
-    part.state = reader.Next<int>();
-    part.part.rank = reader.Next<int>();
-    part.part.box.offset = NextSizes(reader);
-    part.part.box.size = NextSizes(reader);
-    part.part.hash = reader.NextText();
-    shards.parts.push_back(std::move(part));
-  }
+  if (states.empty() && !reader.AtEnd()) reader.Refuse("a state where there is none");
+  while (!reader.AtEnd()) shards.parts.push_back(NextPart(reader, states, ranks));
+  RETURN_IF_ERROR(reader.Finish());
   return shards;
 }
 

@@ -58,9 +58,13 @@ class OwnStates {
 // syncs them. Any thread.
 absl::StatusOr<WrittenShards> WriteShards(const OwnStates& states, const std::string& folder, Disk& disk);
 
-// For another process of the job, and back.
+// For another process of the job.
 std::string Pack(const WrittenShards& shards);
-WrittenShards Unpack(const std::string& packed);
+
+// What `process`, of a job of `ranks` ranks, has packed, of the program's states. kUnavailable: it names a rank or a
+// state that there is none of, or a box that is not within its state.
+absl::StatusOr<WrittenShards> Unpack(const std::string& packed, int process, const std::vector<SavedState>& states,
+                                     int ranks);
 
 }  // namespace partita
 

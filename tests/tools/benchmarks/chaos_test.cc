@@ -30,6 +30,7 @@ class Chaos : public ::testing::Test {
 TEST_F(Chaos, EveryFlippedBitIsFoundWithItsFileAndTensor) {
   const std::unique_ptr<Session> session = SmallSession(2, 2).value();
   ASSERT_TRUE(SetRandomly(*session, 1).ok());
+  ASSERT_TRUE(SystemDisk().MakeFolder(folder_).ok());
   ASSERT_TRUE(WriteCheckpoint(*session, {.step = 1}, folder_, SystemDisk()).ok());
   const absl::StatusOr<ByteFlips> flips = FlipBytes(StepFolder(folder_, 1), 400, 1);
   ASSERT_TRUE(flips.ok()) << flips.status();

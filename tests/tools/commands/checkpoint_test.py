@@ -117,6 +117,56 @@ class CheckpointTest(TrainerCase):
         process.kill()
         process.wait()
 
+    def test_links_are_not_followed(self):
+        """A link with the name of a checkpoint: what it leads to stays, and the run says what is in its way."""
+        for link in ("writing-000000000001", "step-000000000007", "step-000000000002", "damaged-000000000002"):
+            with self.subTest(link=link):
+                os.makedirs(self.path("victim"))
+                for name in ("thesis.txt", "rank-00000.safetensors", "trainer_state.json"):
+                    with open(self.path("victim/" + name), "w") as file:
+                        file.write("mine")
+                os.mkdir(self.path("c"))
+                run = ["--checkpoint=" + self.path("c"), "--checkpoint-every=1"]
+                if link.startswith("damaged"):
+                    self.run_to(2, MLP, *run)
+                    with open(self.path("c/step-000000000002/rank-00000.safetensors"), "w") as file:
+                        file.write("damaged")
+                os.symlink(self.path("victim"), self.path("c/" + link))
+                done = self.run_to(3, MLP, *run, "--resume=auto")
+                if not link.startswith("damaged"):
+                    self.assertIn(link, done.stderr)
+                self.assertEqual(sorted(os.listdir(self.path("victim"))),
+                                 ["rank-00000.safetensors", "thesis.txt", "trainer_state.json"])
+                self.assertIn("step-000000000003", self.checkpoints())
+                subprocess.run(["rm", "-r", self.path("c"), self.path("victim")], check=True)
+
+    def test_a_strangers_folder_ends_no_start(self):
+        run = ["--checkpoint=" + self.path("c"), "--checkpoint-every=1", "--keep=1", "--resume=auto"]
+        self.run_to(1, MLP, *run)
+        os.mkdir(self.path("c/step-000000000001/notes"))
+        with open(self.path("c/step-000000000099"), "w") as file:
+            file.write("no folder")
+        for steps in (3, 4, 5):
+            warned = self.run_to(steps, MLP, *run).stderr
+            self.assertIn("c/step-000000000001/notes: is no file of a checkpoint", warned)
+        self.assertEqual(os.listdir(self.path("c/step-000000000001")), ["notes"])
+
+    def test_a_folder_that_is_moved_is_not_made_anew(self):
+        process = subprocess.Popen(
+            [TRAINER, "train", *RUN[:-2], "--epochs=100000", "--checkpoint=" + self.path("c"), "--checkpoint-every=20",
+             MLP], cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+            env=without_launchers())
+        self.addCleanup(process.stderr.close)
+        deadline = time.monotonic() + 60
+        while not os.path.isdir(self.path("c")) or not self.checkpoints():
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.05)
+        os.rename(self.path("c"), self.path("elsewhere"))
+        _, error = process.communicate(timeout=120)
+        self.assertEqual(process.returncode, 3)
+        self.assertIn("c: is not the folder that this run has locked", error)
+        self.assertFalse(os.path.exists(self.path("c")))
+
     def test_of_nothing_it_begins_and_says_so(self):
         done = self.run_to(3, MLP, "--checkpoint=" + self.path("c"), "--resume=auto")
         self.assertIn("c has no checkpoint: training begins at step 0\n", done.stdout)

@@ -62,6 +62,7 @@ absl::Status AddSaveFaults(const std::string& folder, const ChaosOptions& option
 absl::Status AddFlips(const std::string& folder, const ChaosOptions& options, ChaosResult& result) {
   ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, SmallSession(2, 2));
   RETURN_IF_ERROR(SetRandomly(*session, 1));
+  RETURN_IF_ERROR(SystemDisk().MakeFolder(folder));
   RETURN_IF_ERROR(WriteCheckpoint(*session, {.step = 1}, folder, SystemDisk()));
   ASSIGN_OR_RETURN(const ByteFlips flips,
                    FlipBytes(StepFolder(folder, 1), options.flips, static_cast<uint64_t>(options.jobs.seed)));

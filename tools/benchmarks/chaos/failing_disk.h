@@ -30,6 +30,7 @@ class FailingDisk : public Disk {
   // lose their bytes, names are as before, and what was removed is back.
   void CutPower(const std::vector<bool>& lost);
 
+  Kind KindOf(const std::string& path) override { return SystemDisk().KindOf(path); }
   absl::Status MakeFolder(const std::string& path) override;
   absl::StatusOr<std::unique_ptr<OutputFile>> Create(const std::string& path) override;
   absl::Status Rename(const std::string& from, const std::string& to) override;

@@ -37,6 +37,7 @@ class Saves {
   // The checkpoint before, and what the new one is to hold.
   absl::Status Prepare() {
     RETURN_IF_ERROR(SetRandomly(*session_, kSeeds[0]));
+    RETURN_IF_ERROR(SystemDisk().MakeFolder(folder_));
     FailingDisk disk(Failure::kFull, FailingDisk::kNever);
     RETURN_IF_ERROR(Save(kBefore, disk));
     ASSIGN_OR_RETURN(before_, Contents(StepFolder(folder_, kBefore)));

@@ -85,6 +85,7 @@ absl::StatusOr<double> TimeOf(TrainingLoop& loop, int64_t steps, const TrainingP
 
 absl::Status RunCase(TrainingLoop& loop, const CheckpointBenchmarkOptions& options, Case& entry) {
   const std::string folder = options.folder + "/checkpoints";
+  fs::create_directories(folder);
   Save save(loop.session(), folder, entry.most_copied);
   const int64_t before = MemoryOf(::getpid()).now;
   ForgetPeak();

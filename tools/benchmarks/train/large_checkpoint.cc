@@ -142,6 +142,7 @@ bool SameBytes(const std::string& a, const std::string& b) {
 
 absl::Status Measure(const LargeCheckpointOptions& options, const std::string& folder, LargeCheckpoint& measured) {
   const std::string saved = folder + "/saved", again = folder + "/again";
+  for (const std::string& made : {saved, again}) RETURN_IF_ERROR(SystemDisk().MakeFolder(made));
   ASSIGN_OR_RETURN(const Found first, InChild([&](Found& found) { return TrainAndSave(options, saved, found); }));
   ASSIGN_OR_RETURN(const Found second,
                    InChild([&](Found& found) { return LoadAndSave(options, saved, again, found); }));

@@ -61,7 +61,7 @@ absl::Status NothingIn(const std::string& folder) {
 }
 
 absl::StatusOr<Resumption> OpenNewest(const Flags& flags, const Model& model, const std::string& folder) {
-  ASSIGN_OR_RETURN(std::vector<int64_t> steps, CheckpointSteps(SystemDisk(), folder));
+  ASSIGN_OR_RETURN(std::vector<int64_t> steps, CheckpointSteps(SystemDisk(), ResolveLink(folder)));
   if (steps.empty()) return NothingIn(folder);
   return Open(flags, model, StepFolder(folder, steps.back()));
 }
@@ -69,7 +69,7 @@ absl::StatusOr<Resumption> OpenNewest(const Flags& flags, const Model& model, co
 // One that is not whole is passed over; one that is, but not of this run, is not: what is older is not, either.
 absl::StatusOr<Resumption> OpenNewestWhole(const Flags& flags, const Model& model) {
   const std::string& folder = flags.Text("checkpoint");
-  ASSIGN_OR_RETURN(std::vector<int64_t> steps, CheckpointSteps(SystemDisk(), folder));
+  ASSIGN_OR_RETURN(std::vector<int64_t> steps, CheckpointSteps(SystemDisk(), ResolveLink(folder)));
   Resumption resumption;
   std::ranges::reverse(steps);
   for (const int64_t step : steps) {
@@ -117,7 +117,7 @@ absl::StatusOr<Resumption> OpenResumed(const Flags& flags, const Model& model) {
   const std::optional<int64_t> step = StepOf(resume);
   if (resume == kAuto) return OpenNewestWhole(flags, model);
   std::string folder = step ? StepFolder(flags.Text("checkpoint"), *step) : resume;
-  ASSIGN_OR_RETURN(const std::vector<std::string> names, SystemDisk().List(folder));
+  ASSIGN_OR_RETURN(const std::vector<std::string> names, SystemDisk().List(ResolveLink(folder)));
   const bool whole = std::ranges::find(names, kRecordFile) != names.end();
   if (!whole && !step) return OpenNewest(flags, model, folder);
   if (!whole) return NothingIn(folder);

@@ -1,5 +1,6 @@
 #include "tools/commands/oracle/kind_meter.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "runtime/base/median.h"
@@ -26,11 +27,15 @@ absl::StatusOr<KindSeconds> KindMeter::Job() const {
   for (const auto& [rank, steps] : of_rank_) {
     for (const auto& [kind, seconds] : steps) RaiseTo({{kind, Median(seconds)}}, here);
   }
-  ASSIGN_OR_RETURN(const std::vector<std::string> all, session_->AllGather(nlohmann::json(here).dump()));
+  ASSIGN_OR_RETURN(const std::vector<std::string> all,
+                   session_->AllGather({MessageKind::kKindTimes, nlohmann::json(here).dump()}));
   KindSeconds most;
-  for (const std::string& process : all) {
-    const nlohmann::json seconds = nlohmann::json::parse(process, nullptr, /*allow_exceptions=*/false);
-    if (!seconds.is_object()) return Internal("a rank sent '{}' in place of seconds by kind", process);
+  for (size_t process = 0; process < all.size(); ++process) {
+    const nlohmann::json seconds = nlohmann::json::parse(all[process], nullptr, /*allow_exceptions=*/false);
+    if (!seconds.is_object() || !std::ranges::all_of(seconds, [](const auto& value) { return value.is_number(); })) {
+      return Unavailable("rank {} sent damaged '{}'; expected an object of seconds by kind", process,
+                         NameOf(MessageKind::kKindTimes));
+    }
     RaiseTo(seconds.get<KindSeconds>(), most);
   }
   return most;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "runtime/api/job/packed_values.h"
@@ -26,13 +27,15 @@ bool MayBeTriedAgain(const absl::Status& status) {
   return absl::IsResourceExhausted(status) || absl::IsInvalidArgument(status);
 }
 
-// What rank 0 says, on all processes.
-template <typename T>
-absl::StatusOr<T> OfRankZero(const Session& session, const T& own) {
+// What rank 0 says, on all processes: a number from 0.
+absl::StatusOr<int64_t> OfRankZero(const Session& session, MessageKind kind, int64_t own) {
   PackedValues packed;
   packed.Add(own);
-  ASSIGN_OR_RETURN(const std::vector<std::string> all, session.AllGather(packed.bytes()));
-  return PackedReader(all.front()).Next<T>();
+  ASSIGN_OR_RETURN(const std::vector<std::string> all, session.AllGather({kind, packed.bytes()}));
+  PackedReader reader(kind, 0, all.front());
+  const int64_t number = reader.NextBelow(kMostSteps);
+  RETURN_IF_ERROR(reader.Finish());
+  return number;
 }
 
 }  // namespace
@@ -69,31 +72,36 @@ absl::StatusOr<std::unique_ptr<Checkpointer>> Checkpointer::Open(const Flags& fl
     ASSIGN_OR_RETURN(checkpointer->interval_, ParseInterval(flags.Text("checkpoint-every")));
   }
   if (!flags.IsSet("checkpoint")) return checkpointer;
+  checkpointer->folder_ = ResolveLink(flags.Text("checkpoint"));
   const absl::Status taken = checkpointer->speaks() ? checkpointer->TakeFolder() : absl::OkStatus();
-  const bool there = checkpointer->written_.has_value();
-  RETURN_IF_ERROR(Agree(session, taken).status());
-  ASSIGN_OR_RETURN(const bool begins_written, OfRankZero(session, there));
-  if (begins_written) checkpointer->written_ = checkpointer->run_.first_step;
+  const int64_t there = checkpointer->written_ ? 1 : 0;
+  RETURN_IF_ERROR(Agree(session, MessageKind::kCheckpointFolder, taken).status());
+  ASSIGN_OR_RETURN(const int64_t begins_written, OfRankZero(session, MessageKind::kCheckpointFolder, there));
+  if (begins_written != 0) checkpointer->written_ = checkpointer->run_.first_step;
   return checkpointer;
 }
 
 absl::Status Checkpointer::TakeFolder() {
-  const std::string& folder = flags_.Text("checkpoint");
-  RETURN_IF_ERROR(disk_.MakeFolder(folder));
+  std::error_code error;
+  std::filesystem::create_directories(folder_, error);
+  if (error) return InvalidArgument("{}: cannot make the folder: {}", folder_, error.message());
   // The folder's own name must last as well; where it is not ours to sync, it was there before.
-  disk_.SyncFolder(std::filesystem::path(folder).parent_path()).IgnoreError();
-  ASSIGN_OR_RETURN(lock_, FolderLock::Take(folder));
-  if (flags_.Text("resume") == "auto") RETURN_IF_ERROR(SetAside(disk_, folder, run_.first_step));
-  ASSIGN_OR_RETURN(const std::vector<int64_t> steps, CheckpointSteps(disk_, folder));
+  disk_.SyncFolder(std::filesystem::path(folder_).parent_path()).IgnoreError();
+  ASSIGN_OR_RETURN(lock_, FolderLock::Take(folder_));
+  if (flags_.Text("resume") == "auto") RETURN_IF_ERROR(SetAside(disk_, folder_, run_.first_step));
+  ASSIGN_OR_RETURN(const std::vector<int64_t> steps, CheckpointSteps(disk_, folder_));
   const bool resumed = flags_.IsSet("resume");
   if (!steps.empty() && (steps.back() > run_.first_step || !resumed)) {
     return InvalidArgument(
         "{}: has checkpoints up to step {}, and this run begins at step {}: --resume=auto goes on with the newest; to "
         "begin elsewhere give another --checkpoint, or move them away",
-        folder, steps.back(), run_.first_step);
+        folder_, steps.back(), run_.first_step);
   }
   if (!steps.empty() && steps.back() == run_.first_step) written_ = run_.first_step;
-  return RemoveHalfWritten(disk_, folder);
+  if (const absl::Status cleaned = RemoveHalfWritten(disk_, folder_); !cleaned.ok()) {
+    spdlog::warn("what an earlier run left is not removed: {}", std::string(cleaned.message()));
+  }
+  return absl::OkStatus();
 }
 
 TrainingPauses Checkpointer::Pauses() {
@@ -129,19 +137,21 @@ absl::StatusOr<int64_t> Checkpointer::StepsToDue(int64_t step) {
   asked_ = now;
   asked_at_ = step;
   const double steps = known ? std::clamp(left / step_seconds, 1.0, 1e9) : 1.0;
-  return OfRankZero(session_, static_cast<int64_t>(steps));
+  return OfRankZero(session_, MessageKind::kCheckpointTime, static_cast<int64_t>(steps));
 }
 
 absl::StatusOr<bool> Checkpointer::IsDue(int64_t step) {
   if (interval_.steps > 0) return step % interval_.steps == 0;
-  return OfRankZero(session_, SecondsOf(Clock::now() - last_) >= interval_.seconds);
+  const bool due = SecondsOf(Clock::now() - last_) >= interval_.seconds;
+  ASSIGN_OR_RETURN(const int64_t of_rank_zero, OfRankZero(session_, MessageKind::kCheckpointTime, due ? 1 : 0));
+  return of_rank_zero != 0;
 }
 
 absl::Status Checkpointer::Finish(int64_t step, const LossSums& epoch) {
   if (!flags_.IsSet("checkpoint")) return absl::OkStatus();
   RETURN_IF_ERROR(FinishWritten());
   if (written_ == step) return absl::OkStatus();
-  RETURN_IF_ERROR(WriteCheckpoint(session_, RecordOf(step, epoch), flags_.Text("checkpoint"), disk_));
+  RETURN_IF_ERROR(WriteCheckpoint(session_, RecordOf(step, epoch), folder_, disk_, lock()));
   Keep(step);
   return absl::OkStatus();
 }
@@ -165,7 +175,7 @@ CheckpointRecord Checkpointer::RecordOf(int64_t step, const LossSums& epoch) con
 absl::Status Checkpointer::Begin(int64_t step, const LossSums& epoch) {
   last_ = Clock::now();
   absl::StatusOr<std::unique_ptr<CheckpointInFlight>> begun =
-      CheckpointInFlight::Begin(session_, RecordOf(step, epoch), flags_.Text("checkpoint"), disk_, kMostCopied);
+      CheckpointInFlight::Begin(session_, RecordOf(step, epoch), folder_, disk_, kMostCopied, lock());
   if (!begun.ok()) return Warn(begun.status(), step);
   in_flight_ = *std::move(begun);
   in_flight_step_ = step;
@@ -194,9 +204,9 @@ absl::Status Checkpointer::Warn(const absl::Status& failed, int64_t step) {
 void Checkpointer::Keep(int64_t step) {
   written_ = step;
   if (!speaks()) return;
-  if (const absl::Status kept = KeepNewest(disk_, flags_.Text("checkpoint"), flags_.Int("keep")); !kept.ok()) {
-    spdlog::warn("older checkpoints are not removed: {}", std::string(kept.message()));
-  }
+  absl::Status kept = lock_->Check();
+  if (kept.ok()) kept = KeepNewest(disk_, folder_, flags_.Int("keep"));
+  if (!kept.ok()) spdlog::warn("older checkpoints are not removed: {}", std::string(kept.message()));
 }
 
 }  // namespace partita

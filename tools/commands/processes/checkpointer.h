@@ -44,8 +44,9 @@ class Checkpointer {
     std::vector<std::string> graph;  // a line for each node
     int64_t first_step = 0;          // where it begins
   };
-  // Collective. Takes the folder for this run, and removes what was never whole there. kInvalidArgument: another run
-  // writes there; checkpoints of later steps are there, which this run would make again.
+  // Collective. Takes the folder for this run, and removes what was never whole there; what cannot be removed is
+  // warned of. kInvalidArgument: another run writes there; the folder has checkpoints of later steps, which this run
+  // would make again.
   static absl::StatusOr<std::unique_ptr<Checkpointer>> Open(const Flags& flags, const Session& session,
                                                             const ModelSaver& saver, Run run);
 
@@ -65,6 +66,7 @@ class Checkpointer {
   Checkpointer(const Flags& flags, const Session& session, const ModelSaver& saver, Run run)
       : flags_(flags), session_(session), saver_(saver), run_(std::move(run)) {}
   bool speaks() const { return session_.local_ranks().front() == 0; }
+  const FolderLock* lock() const { return lock_ ? &*lock_ : nullptr; }
   absl::Status TakeFolder();
   absl::StatusOr<int64_t> StepsToNext(int64_t step);
   absl::StatusOr<int64_t> StepsToDue(int64_t step);
@@ -82,6 +84,7 @@ class Checkpointer {
   const Run run_;
   Disk& disk_ = SystemDisk();
   CheckpointInterval interval_;
+  std::string folder_;              // --checkpoint, its link resolved
   std::optional<FolderLock> lock_;  // of rank 0
   std::optional<int64_t> written_;  // the newest step of this run's that has a checkpoint
   std::unique_ptr<CheckpointInFlight> in_flight_;

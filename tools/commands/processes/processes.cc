@@ -12,6 +12,7 @@
 
 #include "graph/proto_io/proto_io.h"
 #include "graph/text/text.h"
+#include "runtime/admission/descriptors.h"
 #include "runtime/api/job/process_job.h"
 #include "runtime/base/status.h"
 #include "tools/commands/flight/flight_folder.h"
@@ -100,6 +101,14 @@ absl::Status CheckTls(const Flags& flags, const JobPlace& place) {
   return absl::OkStatus();
 }
 
+// That a rank opens to meet the others: connections, memory that it shares with them, what gRPC takes for itself, and
+// some for files and strangers.
+int64_t DescriptorsOf(const JobPlace& place, bool tls) {
+  constexpr int64_t kOfItself = 18;
+  const int64_t each = (place.rank == 0 ? 2 : 1) + (tls && place.rank == 0 ? 2 : 0);
+  return kOfItself + each * place.ranks + (tls ? 4 : 0);
+}
+
 }  // namespace
 
 std::vector<std::string> JobFlags() { return {"join-timeout", "timeout", "tls", "flight-recorder"}; }
@@ -126,6 +135,8 @@ absl::StatusOr<std::shared_ptr<Job>> JoinJob(const Flags& flags, const Strategy&
     spdlog::warn("any user of this machine can take a rank of this job: set {} or {} to a secret that all ranks share",
                  kTokenVariable, kTokenFileVariable);
   }
+  RETURN_IF_ERROR(CheckDescriptors(fmt::format("rank {} of {}", place->rank, place->ranks),
+                                   DescriptorsOf(*place, flags.Bool("tls"))));
   ProcessJobOptions options;
   options.rank = place->rank;
   options.ranks = place->ranks;
@@ -144,7 +155,10 @@ absl::StatusOr<std::shared_ptr<Job>> JoinJob(const Flags& flags, const Strategy&
   absl::StatusOr<std::unique_ptr<ProcessJob>> job = ProcessJob::Start(options);
   if (!job.ok()) return WithContext(fmt::format("rank {}", place->rank), job.status());
   if (!flags.IsSet("flight-recorder")) return std::shared_ptr<Job>(*std::move(job));
-  ASSIGN_OR_RETURN(const std::vector<std::string> names, (*job)->AllGather(NewRunName()));
+  ASSIGN_OR_RETURN(const std::vector<std::string> names, (*job)->AllGather({MessageKind::kRunName, NewRunName()}));
+  if (!IsRunName(names.front())) {
+    return Unavailable("rank 0 sent damaged '{}': found '{}'", NameOf(MessageKind::kRunName), Printable(names.front()));
+  }
   KeepFlightRecordsIn(flags.Text("flight-recorder"), names.front());
   return std::shared_ptr<Job>(*std::move(job));
 }

@@ -117,7 +117,7 @@ class ScriptedJob : public Job {
   const std::vector<int>& ranks() const override { return ranks_; }
   World& world() override { std::abort(); }
   milliseconds join_timeout() const override { return milliseconds(1); }
-  absl::StatusOr<std::vector<std::string>> AllGather(const std::string&) override {
+  absl::StatusOr<std::vector<std::string>> AllGather(const Message&) override {
     const absl::StatusOr<std::string> next = script_.at(round_++);
     RETURN_IF_ERROR(next.status());
     return std::vector<std::string>{*next, ""};

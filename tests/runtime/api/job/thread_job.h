@@ -33,7 +33,8 @@ class ThreadJob : public Job {
   World& world() override { return *meeting_.world; }
   std::chrono::milliseconds join_timeout() const override { return std::chrono::milliseconds(1); }
 
-  absl::StatusOr<std::vector<std::string>> AllGather(const std::string& bytes) override {
+  absl::StatusOr<std::vector<std::string>> AllGather(const Message& message) override {
+    const std::string bytes(message.bytes);
     meeting_.said[static_cast<size_t>(ranks_[0])] = bytes;
     if (ranks_[0] == 0) ++meeting_.rounds;
     meeting_.barrier.arrive_and_wait();

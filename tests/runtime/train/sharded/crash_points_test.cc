@@ -12,6 +12,7 @@
 #include "runtime/base/status.h"
 #include "runtime/checkpoint/sharded/checkpoint_folder.h"
 #include "runtime/checkpoint/sharded/saved_checkpoint.h"
+#include "runtime/fail_points/fail_point.h"
 #include "runtime/train/sharded/load_checkpoint.h"
 #include "runtime/train/sharded/write_checkpoint.h"
 #include "tests/runtime/api/job/thread_job.h"
@@ -178,6 +179,28 @@ TEST_F(CrashPoints, AFullDiskLeavesTheOldOne) {
     BeginAnew();
     ASSERT_LT(fatal, 1000);
   }
+}
+
+// What one process meets between two stages is an error of both, at the next one: neither takes what the other says
+// next for something else.
+TEST_F(CrashPoints, AProcessThatFailsBetweenTwoStagesFailsAll) {
+  const Held before = Set(1);
+  SaveFirst();
+  int64_t step = 0;
+  for (const std::string point :
+       {"checkpoint.begun", "checkpoint.shards", "checkpoint.record", "checkpoint.committed"}) {
+    for (const int64_t most_copied : {int64_t{0}, kAll}) {
+      ++step;
+      ASSERT_TRUE(ArmFailPoints(point + "=error", {}).ok());  // of the process that comes there first
+      absl::Status statuses[2];
+      OnEach([&](int process) { statuses[process] = SaveOf(process, step, SystemDisk(), most_copied); });
+      for (const absl::Status& status : statuses) {
+        EXPECT_EQ(status, absl::UnavailableError("fail point '" + point + "'")) << most_copied;
+      }
+      EXPECT_TRUE(Save(++step, SystemDisk(), most_copied).ok()) << point;
+    }
+  }
+  EXPECT_EQ(Load(step), before);
 }
 
 }  // namespace

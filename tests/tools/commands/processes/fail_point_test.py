@@ -46,6 +46,21 @@ class FailPointTest(TrainerCase):
                     left = [name for name in os.listdir(self.path(f"{point}.{action}")) if name.startswith("writing-")]
                     self.assertEqual(left, [])
 
+    def test_every_failure_is_a_sentence_on_all_ranks(self):
+        """Also of the ranks that did not fail: none of them dies of what the other one says instead."""
+        for point in self.points():
+            for rank in (0, 1):
+                if point == "job.leaving" or (point in RANK_ZERO_ALONE and rank == 1):
+                    continue
+                with self.subTest(point=point, rank=rank):
+                    command = [TRAINER, "launch", "--", "train", "--mock-data", "--batch=8", "--threads=1", "--dp=2",
+                               "--epochs=1", "--checkpoint-every=20", "--checkpoint=" + self.path(f"{point}.{rank}"),
+                               MLP]
+                    done = self.execute(*command, code=138, environment={
+                        **without_launchers(), "PARTITA_FAIL_POINTS": f"{point}=error,rank={rank}"})
+                    self.assertIn(f"fail point '{point}'", done.stderr)
+                    self.assertNotIn("CHECK failed", done.stderr)
+
     def test_says_what_cannot_be_armed(self):
         environment = {**without_launchers(), "PARTITA_FAIL_POINTS": "training.stop=kill"}
         refused = self.call("version", code=2, environment=environment)
