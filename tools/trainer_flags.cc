@@ -112,6 +112,7 @@ std::vector<FlagDefinition> Training() {
       ChoiceFlag("precision", "f32", {"f32", "f64", "bf16"},
                  "of floating values; f64 on the host only; bf16: layers compute in it, weights and losses are f32"),
       FloatFlag("tolerance", "", 0, 1, "largest relative difference; unset: by precision"),
+      UnsetBoolFlag("reference", "also compute each step in f64 by plain loops; unset: up to 4 GFLOP"),
   };
 }
 

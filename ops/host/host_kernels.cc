@@ -188,12 +188,22 @@ class HostKernelLibrary : public KernelLibrary {
       ASSIGN_OR_RETURN(const PreparedKernel prepared, Prepare(entry, node));
       if (ChoiceName(node, entry, prepared) != choice.kernel) continue;
       ASSIGN_OR_RETURN(Computation compute, prepared.bind(AtColumns(node, arguments)));
+      if (options_.after_kernel) compute = Followed(std::move(compute), node, arguments);
       return std::make_unique<HostKernel>(node, arguments, std::move(compute));
     }
     return InvalidArgument("node '{}': the host has no kernel '{}' for {}", node.name, choice.kernel, node.op->name);
   }
 
  private:
+  Computation Followed(Computation compute, const LocalNode& node, KernelArguments arguments) const {
+    return [compute = std::move(compute), after = options_.after_kernel, node,
+            arguments = std::move(arguments)]() -> absl::Status {
+      RETURN_IF_ERROR(compute());
+      after(node, arguments);
+      return absl::OkStatus();
+    };
+  }
+
   absl::StatusOr<KernelChoice> ChooseByRule(const LocalNode& node) const {
     std::string refusals;
     for (const HostKernelEntry& entry : Entries(node.op->name, options_)) {

@@ -8,6 +8,7 @@
 #ifndef PARTITA_OPS_HOST_HOST_KERNELS_H_
 #define PARTITA_OPS_HOST_HOST_KERNELS_H_
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -29,6 +30,8 @@ struct HostKernelOptions {
   int threads = 0;
   // Convolutions are computed by whichever kernel is the fastest here; unset: by the rule's.
   std::optional<HostTiming> timing = std::nullopt;
+  // Called behind each computation of a kernel, on its stream: tests plant wrong results by it.
+  std::function<void(const LocalNode&, const KernelArguments&)> after_kernel = nullptr;
 };
 
 std::unique_ptr<KernelLibrary> MakeHostKernels(const HostKernelOptions& options);

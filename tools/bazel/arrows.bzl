@@ -163,8 +163,9 @@ ARROWS = {
                            " runtime/device runtime/device/cuda runtime/device/host runtime/exec runtime/comm" +
                            " runtime/comm/local runtime/comm/cuda_local runtime/comm/nccl runtime/api/job" +
                            " runtime/api/rank",
-    "runtime/api": "runtime/base graph graph/value graph/ir graph/moves graph/schedule graph/prove graph/timeline" +
-                   " runtime/device runtime/flight_recorder runtime/api/job runtime/api/backend runtime/api/rank",
+    "runtime/api": "runtime/base graph graph/value graph/ir graph/moves graph/passes graph/schedule graph/prove" +
+                   " graph/timeline ops/host runtime/device runtime/exec runtime/flight_recorder runtime/api/job runtime/api/backend" +
+                   " runtime/api/rank",
     "runtime/train/sharded": "runtime/base graph/value graph/ir runtime/checkpoint runtime/checkpoint/sharded" +
                              " runtime/fail_points runtime/api runtime/api/job",
     "runtime/train": "runtime/base graph/value graph/ir graph/optimizer graph/sets ops/values runtime/data runtime/checkpoint" +

@@ -1,6 +1,7 @@
 // `trainer verify`: the plan and the same graph on one rank side by side.
 #include <nlohmann/json.hpp>
 
+#include "graph/ir/node_flops.h"
 #include "partitioner/choose/ranked_finalists.h"
 #include "runtime/api/verify_plan.h"
 #include "runtime/train/batch_feed.h"
@@ -21,6 +22,8 @@ namespace partita {
 namespace {
 
 constexpr int64_t kSteps = 3;
+// Of a step that the reference computes unless --reference says otherwise: some seconds.
+constexpr double kReferenceFlops = 4e9;
 
 VerifyPlanOptions ReadOptions(const Flags& flags, const MachineSpeed& speed) {
   VerifyPlanOptions options;
@@ -34,7 +37,39 @@ VerifyPlanOptions ReadOptions(const Flags& flags, const MachineSpeed& speed) {
     options.floor = 1e-1;
   }
   if (flags.IsSet("tolerance")) options.tolerance = flags.Float("tolerance");
+  options.reference_tolerance = options.tolerance / 5;  // of one node alone
   return options;
+}
+
+// The third witness: the model in f64, without joined nodes, computed by plain loops on one thread.
+struct Reference {
+  std::optional<Program> program;  // unset: it is never computed
+  bool every_step = false;
+  double flops = 0;  // of a step
+};
+
+absl::StatusOr<Reference> ReferenceFor(const Flags& flags, const Model& model, ProgramOptions options) {
+  options.floating = DType::kF64;
+  options.mix_precision = false;
+  options.fuse = false;
+  ASSIGN_OR_RETURN(Program program, MakeProgramOf(flags, model, Strategy{}, options));
+  Reference reference;
+  const Graph& graph = program.graph(kTrainEntry);
+  for (const Node& node : graph.nodes()) reference.flops += FlopsOf(graph, node);
+  reference.every_step = flags.IsSet("reference") ? flags.Bool("reference") : reference.flops <= kReferenceFlops;
+  if (!flags.IsSet("reference") || flags.Bool("reference")) reference.program = std::move(program);
+  return reference;
+}
+
+std::string ToText(const Reference& reference) {
+  const double millions = reference.flops / 1e6;
+  if (reference.every_step) {
+    return fmt::format("reference: computed in f64 by plain loops, {:.0f} MFLOP a step\n", millions);
+  }
+  if (!reference.program) return "reference: not computed\n";
+  return fmt::format(
+      "reference: not computed, a step is {:.0f} MFLOP and the limit is {:.0f}; --reference computes it\n", millions,
+      kReferenceFlops / 1e6);
 }
 
 // Feeds a session as `train` does.
@@ -109,8 +144,12 @@ absl::Status TryEvaluation(const Model& model, const TrainingData& data, Session
 
 int64_t StepsOf(const Flags& flags) { return flags.Int("steps") > 0 ? flags.Int("steps") : kSteps; }
 
-absl::StatusOr<std::unique_ptr<PlanVerifier>> Start(const Flags& flags, Model model, const TrainingData& data,
-                                                    std::ostream& out) {
+struct Started {
+  std::unique_ptr<PlanVerifier> verifier;
+  Reference reference;
+};
+
+absl::StatusOr<Started> Start(const Flags& flags, Model model, const TrainingData& data, std::ostream& out) {
   SetScheduleLength(StepsOf(flags), model.learning_rate);
   ASSIGN_OR_RETURN(const std::optional<Machine> machine, ReadMachine(flags, /*processes=*/false));
   ASSIGN_OR_RETURN(const ChosenStrategy chosen, ChosenStrategyOf(flags, model, /*exact=*/true, machine));
@@ -122,15 +161,27 @@ absl::StatusOr<std::unique_ptr<PlanVerifier>> Start(const Flags& flags, Model mo
   if (flags.IsSet("save-strategy"))
     RETURN_IF_ERROR(SaveFoundStrategy(chosen.strategy, chosen.finalists, flags.Text("save-strategy")));
   if (flags.Text("format") == "text" && Searches(flags)) out << FormatFinalists(chosen.finalists) << "\n";
-  return PlanVerifier::Start(std::move(serial), std::move(plan), ReadOptions(flags, speed));
+  Started started;
+  ASSIGN_OR_RETURN(started.reference, ReferenceFor(flags, model, options));
+  if (flags.Text("format") == "text") out << ToText(started.reference);
+  VerifyPlanOptions verify = ReadOptions(flags, speed);
+  verify.reference_every_step = started.reference.every_step;
+  ASSIGN_OR_RETURN(started.verifier,
+                   PlanVerifier::Start(std::move(serial), std::move(plan), verify, started.reference.program));
+  return started;
 }
 
 nlohmann::json ToJson(int64_t step, const StepComparison& comparison) {
   const TensorDifference* const first = comparison.First();
   const TensorDifference* const worst = comparison.Worst();
+  nlohmann::json results = nlohmann::json::array();
+  for (const ReportedResult& result : comparison.results) {
+    results.push_back({{"name", result.name}, {"serial", result.serial}, {"plan", result.plan}});
+  }
   return {{"step", step},
           {"serial_loss", comparison.serial_loss},
           {"loss", comparison.loss},
+          {"results", results},
           {"tensors", comparison.tensors.size()},
           {"first", first == nullptr ? "" : ToString(*first)},
           {"worst", worst == nullptr ? "" : ToString(*worst)}};
@@ -138,8 +189,12 @@ nlohmann::json ToJson(int64_t step, const StepComparison& comparison) {
 
 std::string ToText(int64_t step, const StepComparison& comparison) {
   const TensorDifference* const worst = comparison.Worst();
-  return fmt::format("step {}: loss {:.6f}, serial {:.6f}; {} tensors compared; worst: {}\n", step, comparison.loss,
-                     comparison.serial_loss, comparison.tensors.size(), worst == nullptr ? "none" : ToString(*worst));
+  std::string results;
+  for (const ReportedResult& result : comparison.results) {
+    results += fmt::format("{} {:.6f}, serial {:.6f}; ", result.name, result.plan, result.serial);
+  }
+  return fmt::format("step {}: {}{} tensors compared; worst: {}\n", step, results, comparison.tensors.size(),
+                     worst == nullptr ? "none" : ToString(*worst));
 }
 
 absl::StatusOr<int> RunVerify(const CommandContext& context) {
@@ -149,10 +204,10 @@ absl::StatusOr<int> RunVerify(const CommandContext& context) {
   RETURN_IF_ERROR(CheckDevice(flags));
   ASSIGN_OR_RETURN(const Model model, ReadModel(flags));
   ASSIGN_OR_RETURN(const TrainingData data, ReadData(flags, model.graph, {.training = Need::kYes}));
-  ASSIGN_OR_RETURN(const std::unique_ptr<PlanVerifier> verifier, Start(flags, model, data, context.out));
+  ASSIGN_OR_RETURN(const Started started, Start(flags, model, data, context.out));
   const int64_t steps = StepsOf(flags);
-  RETURN_IF_ERROR(TryEvaluation(model, data, verifier->plan()));
-  ASSIGN_OR_RETURN(Sides sides, Sides::Start(*verifier, data, steps));
+  RETURN_IF_ERROR(TryEvaluation(model, data, started.verifier->plan()));
+  ASSIGN_OR_RETURN(Sides sides, Sides::Start(*started.verifier, data, steps));
   nlohmann::json rows = nlohmann::json::array();
   absl::Status status;
   for (int64_t step = 1; step <= steps && status.ok(); ++step) {
@@ -162,7 +217,9 @@ absl::StatusOr<int> RunVerify(const CommandContext& context) {
     const TensorDifference* const first = comparison.First();
     if (first != nullptr) status = VerificationFailure("step {}: {}", step, ToString(*first));
   }
-  const nlohmann::json json = {{"schema_version", 1}, {"equal", status.ok()}, {"steps", rows}};
+  const nlohmann::json reference = {{"computed", started.reference.every_step}, {"flops", started.reference.flops}};
+  const nlohmann::json json = {
+      {"schema_version", 1}, {"equal", status.ok()}, {"reference", reference}, {"steps", rows}};
   if (flags.Text("format") == "json") context.out << json.dump(2) << "\n";
   RETURN_IF_ERROR(status);
   return kExitFinished;
@@ -176,7 +233,8 @@ Command VerifyCommand() {
   for (const auto& flags : {StrategyFlags(), SearchFlags(), RunFlags(), DataFlags()}) {
     command.flags.insert(command.flags.end(), flags.begin(), flags.end());
   }
-  for (const char* flag : {"steps", "tolerance", "format", "delay-seed"}) command.flags.push_back(flag);
+  for (const char* flag : {"steps", "tolerance", "format", "delay-seed", "reference", "deterministic"})
+    command.flags.push_back(flag);
   return command;
 }
 

@@ -55,6 +55,10 @@ FlagDefinition BoolFlag(std::string name, std::string help) {
   return Flag(std::move(name), FlagType::kBool, "false", std::move(help));
 }
 
+FlagDefinition UnsetBoolFlag(std::string name, std::string help) {
+  return Flag(std::move(name), FlagType::kBool, "", std::move(help));
+}
+
 FlagDefinition IntFlag(std::string name, std::string value, int64_t least, int64_t most, std::string help) {
   FlagDefinition flag = Flag(std::move(name), FlagType::kInt, std::move(value), std::move(help));
   flag.least = static_cast<double>(least);

@@ -28,6 +28,7 @@ struct FlagDefinition {
 };
 
 FlagDefinition BoolFlag(std::string name, std::string help);
+FlagDefinition UnsetBoolFlag(std::string name, std::string help);  // neither true nor false unless given
 FlagDefinition IntFlag(std::string name, std::string value, int64_t least, int64_t most, std::string help);
 FlagDefinition FloatFlag(std::string name, std::string value, double least, double most, std::string help);
 FlagDefinition BytesFlag(std::string name, std::string value, int64_t least, std::string help);  // 4096, 64MiB, 2GiB

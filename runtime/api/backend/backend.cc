@@ -100,6 +100,7 @@ absl::Status Backend::FindKernels() {
 HostKernelOptions Backend::HostOptions() const {
   HostKernelOptions options;
   options.reference_only = options_.tests.reference_kernels;
+  options.after_kernel = options_.tests.after_kernel;
   options.threads = options_.threads_per_rank;
   const DeviceOptions& device = options_.device;
   if (device.deterministic) return options;

@@ -18,6 +18,8 @@
 namespace partita {
 
 class Job;
+struct KernelArguments;
+struct LocalNode;
 
 // What ranks run on, and what that is told.
 struct DeviceOptions {
@@ -46,6 +48,8 @@ struct TestOptions {
   bool reuse_memory = true;
   bool poison = false;
   bool observe = false;  // every value of the training graph: Session::Observed
+  // HostKernelOptions
+  std::function<void(const LocalNode&, const KernelArguments&)> after_kernel = nullptr;
 };
 
 // Of a step that stands still: a rank of this process computes nothing for `timeout`, and waits for nobody else.

@@ -101,6 +101,22 @@ class VerifyTest(TrainerCase):
         done = self.call("verify", "--mock-data", "--batch=7", "--precision=bf16", "--dp=2", "--mp=2", LENET)
         self.assertIn("step 3: loss", done.stdout)
 
+    def test_tells_results_and_whether_there_was_a_reference(self):
+        for flags, computed in ([[], True], [["--reference"], True], [["--reference=false"], False]):
+            with self.subTest(flags=flags):
+                done = self.call("verify", "--mock-data", "--batch=7", "--dp=2", "--steps=1", "--deterministic",
+                                 "--format=json", *flags, LENET)
+                answer = json.loads(done.stdout)
+                self.assertEqual(answer["reference"]["computed"], computed)
+                self.assertGreater(answer["reference"]["flops"], 1e6)
+                step = answer["steps"][0]
+                self.assertEqual([result["name"] for result in step["results"]], ["loss", "accuracy"])
+                self.assertEqual(step["results"][0]["plan"], step["loss"])
+                self.assertEqual(step["results"][0]["serial"], step["serial_loss"])
+        done = self.call("verify", "--mock-data", "--batch=7", "--steps=1", LENET)
+        self.assertIn("reference: computed in f64", done.stdout)
+        self.assertRegex(done.stdout, r"loss [0-9.]+, serial [0-9.]+; accuracy [0-9.]+, serial [0-9.]+; ")
+
     def test_names_the_first_difference(self):
         # Sums in another order are not equal to the last bit.
         done = self.call("verify", "--mock-data", "--batch=7", "--dp=2", "--mp=2", "--tolerance=0", LENET, code=6)
