@@ -22,6 +22,7 @@ constexpr std::pair<MessageKind, const char*> kNames[] = {
     {MessageKind::kStepTimes, "step times"},
     {MessageKind::kKindTimes, "times by kind"},
     {MessageKind::kStopVotes, "votes to stop"},
+    {MessageKind::kWrongData, "wrong data"},
     {MessageKind::kLoadedStates, "loaded states"},
     {MessageKind::kCheckpointFolder, "checkpoint folder"},
     {MessageKind::kCheckpointTime, "checkpoint time"},

@@ -29,6 +29,7 @@ enum class MessageKind : uint32_t {
   kStepTimes,
   kKindTimes,
   kStopVotes,
+  kWrongData,
   kLoadedStates,
   kCheckpointFolder,
   kCheckpointTime,
