@@ -104,7 +104,7 @@ absl::Status CheckTls(const Flags& flags, const JobPlace& place) {
 // That a rank opens to meet the others: connections, memory that it shares with them, what gRPC takes for itself, and
 // some for files and strangers.
 int64_t DescriptorsOf(const JobPlace& place, bool tls) {
-  constexpr int64_t kOfItself = 18;
+  constexpr int64_t kOfItself = 14;
   const int64_t each = (place.rank == 0 ? 2 : 1) + (tls && place.rank == 0 ? 2 : 0);
   return kOfItself + each * place.ranks + (tls ? 4 : 0);
 }
