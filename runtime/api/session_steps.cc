@@ -242,7 +242,8 @@ absl::Status Session::PutBack(const StepInFlight& step) {
 absl::Status Session::WithWrongDataOfAll(const absl::Status& own) {
   if (options_.job == nullptr) return own;
   const bool wrong_data = absl::IsInvalidArgument(own);
-  const auto all = options_.job->AllGather(wrong_data ? std::string(own.message()) : "");
+  const std::string text = wrong_data ? std::string(own.message()) : "";
+  const auto all = options_.job->AllGather({MessageKind::kWrongData, text});
   if (!all.ok()) dead_ = all.status();
   RETURN_IF_ERROR(dead_);
   for (const std::string& found : *all) {
