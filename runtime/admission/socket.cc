@@ -110,6 +110,11 @@ absl::Status Socket::MakeStream() {
 
 std::string ToText(const Endpoint& endpoint) { return fmt::format("{} {}", endpoint.port, endpoint.address); }
 
+std::string HostAndPort(const Endpoint& endpoint) {
+  const bool v6 = endpoint.address.find(':') != std::string::npos;
+  return fmt::format("{}{}{}:{}", v6 ? "[" : "", endpoint.address, v6 ? "]" : "", endpoint.port);
+}
+
 absl::StatusOr<Endpoint> EndpointOf(const std::string& text) {
   const size_t space = text.find(' ');
   const std::optional<int> port = NumberOf<int>(std::string_view(text).substr(0, space));

@@ -44,13 +44,16 @@ class Socket {
   int descriptor_ = -1;
 };
 
-// Where a rank listens: a numeric address and a port.
+// Where a rank listens: a numeric address, of IPv4 or IPv6, and a port.
 struct Endpoint {
   std::string address;
   int port = 0;
 };
 std::string ToText(const Endpoint& endpoint);
 absl::StatusOr<Endpoint> EndpointOf(const std::string& text);
+
+// For messages: "127.0.0.1:29500", "[::1]:29500".
+std::string HostAndPort(const Endpoint& endpoint);
 
 // Listens on endpoint.port, or on a free port if that is 0; sets endpoint.port. Neither the listener nor what
 // AcceptFrom returns blocks.

@@ -152,7 +152,7 @@ class Client : public RendezvousClient {
   }
 
   absl::Status ConnectUntil(Clock::time_point deadline) {
-    const std::string target = fmt::format("{}:{}", options_.address, options_.port);
+    const std::string target = HostAndPort({options_.address, options_.port});
     while (true) {
       absl::StatusOr<Socket> socket = ConnectOnce(deadline);
       if (socket.ok()) {

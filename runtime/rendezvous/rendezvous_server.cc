@@ -72,8 +72,8 @@ class Server : public RendezvousServer, public rendezvous::Rendezvous::Service {
                            [this](Guest guest) { TakeOver(std::move(guest)); });
     if (absl::IsResourceExhausted(door.status())) return WithContext("the rendezvous of rank 0", door.status());
     if (!door.ok()) {
-      return Unavailable("rank 0 cannot serve the rendezvous on {}:{}; is the port taken? ({})", options_.address,
-                         options_.port, std::string(door.status().message()));
+      return Unavailable("rank 0 cannot serve the rendezvous on {}; is the port taken? ({})",
+                         HostAndPort({options_.address, options_.port}), std::string(door.status().message()));
     }
     door_ = *std::move(door);
     ticker_ = std::thread([this] { Tick(); });

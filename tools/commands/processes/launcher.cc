@@ -1,11 +1,14 @@
 #include "tools/commands/processes/launcher.h"
 
-#include <arpa/inet.h>
 #include <netdb.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <memory>
+#include <optional>
+#include <string_view>
 #include <vector>
 
 #include "runtime/base/number.h"
@@ -38,7 +41,7 @@ constexpr Source kSources[] = {
     {kRankVariables, "RANK", "WORLD_SIZE", "", ""},
 };
 
-constexpr int kMostRanks = 4096;
+constexpr int kMostRanks = 4096, kLargestPort = 65534;  // torchrun's agent may have the one below
 
 absl::StatusOr<int> Number(const std::string& name, const std::string& text, int least, int most) {
   const std::optional<int> value = NumberOf<int>(text);
@@ -65,55 +68,89 @@ absl::StatusOr<std::optional<JobPlace>> Read(const Source& source, const Environ
   return place;
 }
 
-absl::StatusOr<std::string> NumericAddress(const std::string& host) {
+using Addresses = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
+
+// `error`: what getaddrinfo says where there are none.
+Addresses Resolve(const std::string& host, int flags, int& error) {
   addrinfo hints{};
-  hints.ai_family = AF_INET;
-  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = flags;
+  hints.ai_socktype = SOCK_DGRAM;
   addrinfo* found = nullptr;
-  if (const int error = getaddrinfo(host.c_str(), nullptr, &hints, &found); error != 0) {
-    return FlagError("environment variable MASTER_ADDR is '{}': {}", host, gai_strerror(error));
-  }
-  char text[INET_ADDRSTRLEN] = {};
-  inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in*>(found->ai_addr)->sin_addr, text, sizeof(text));
-  freeaddrinfo(found);
-  return std::string(text);
+  error = getaddrinfo(host.c_str(), "9", &hints, &found);
+  return {error == 0 ? found : nullptr, &freeaddrinfo};
 }
 
-// The address from which this machine would talk to `address`. Nothing is sent.
+std::string NumericText(const sockaddr* address, socklen_t size) {
+  char text[NI_MAXHOST] = "";
+  getnameinfo(address, size, text, sizeof(text), nullptr, 0, NI_NUMERICHOST);
+  return text;
+}
+
+// Of IPv4 where the host has one, else of IPv6.
+absl::StatusOr<std::string> NumericAddress(const std::string& host) {
+  int error = 0;
+  const Addresses addresses = Resolve(host, 0, error);
+  if (error != 0) return FlagError("environment variable MASTER_ADDR is '{}': {}", host, gai_strerror(error));
+  const addrinfo* chosen = addresses.get();
+  for (const addrinfo* each = chosen; each != nullptr && chosen->ai_family != AF_INET; each = each->ai_next) {
+    if (each->ai_family == AF_INET) chosen = each;
+  }
+  return NumericText(chosen->ai_addr, chosen->ai_addrlen);
+}
+
+bool IsLoopback(const std::string& address) {
+  return address.starts_with("127.") || address == "::1" || address.starts_with("::ffff:127.");
+}
+
+// The address from which this machine would talk to `address`, a numeric one. Nothing is sent.
 absl::StatusOr<std::string> AddressTowards(const std::string& address) {
-  sockaddr_in peer{};
-  peer.sin_family = AF_INET;
-  peer.sin_port = htons(9);
-  inet_pton(AF_INET, address.c_str(), &peer.sin_addr);
-  sockaddr_in own{};
+  int error = 0;
+  const Addresses peer = Resolve(address, AI_NUMERICHOST | AI_NUMERICSERV, error);
+  if (error != 0) return Unavailable("'{}' is not a numeric address: {}", address, gai_strerror(error));
+  sockaddr_storage own{};
   socklen_t size = sizeof(own);
-  const int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-  const bool found = fd >= 0 && connect(fd, reinterpret_cast<sockaddr*>(&peer), sizeof(peer)) == 0 &&
+  const int fd = socket(peer->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  const bool found = fd >= 0 && connect(fd, peer->ai_addr, peer->ai_addrlen) == 0 &&
                      getsockname(fd, reinterpret_cast<sockaddr*>(&own), &size) == 0;
   if (fd >= 0) close(fd);
   if (!found) return Unavailable("no interface of this machine reaches rank 0 at {}", address);
-  char text[INET_ADDRSTRLEN] = {};
-  inet_ntop(AF_INET, &own.sin_addr, text, sizeof(text));
-  return std::string(text);
+  return NumericText(reinterpret_cast<const sockaddr*>(&own), size);
+}
+
+// "HOST", "[HOST]" as an address of IPv6 is often written, or "[HOST]:PORT".
+absl::Status ReadAddress(const std::string& name, const std::string& text, JobPlace& place) {
+  std::string host = text;
+  if (text.starts_with('[')) {
+    const size_t end = std::min(text.find(']'), text.size() - 1);
+    const std::string_view rest = std::string_view(text).substr(end + 1);
+    const std::optional<int> port = NumberOf<int>(rest.substr(std::min<size_t>(1, rest.size())));
+    if (!rest.empty() && (rest[0] != ':' || !port || *port < 1 || *port > kLargestPort)) {
+      return FlagError("environment variable {} is '{}'; expected HOST, [HOST] or [HOST]:PORT", name, text);
+    }
+    if (port) place.port = *port;
+    host = text.substr(1, end - 1);
+  }
+  ASSIGN_OR_RETURN(place.address, NumericAddress(host));
+  return absl::OkStatus();
 }
 
 absl::Status ReadMeetingPoint(const Environment& environment, JobPlace& place) {
   for (const char* name : {"MASTER_ADDR", "PET_MASTER_ADDR"}) {
     const auto host = environment(name);
     if (!host) continue;
-    ASSIGN_OR_RETURN(place.address, NumericAddress(*host));
+    RETURN_IF_ERROR(ReadAddress(name, *host, place));
     break;
   }
   for (const char* name : {"MASTER_PORT", "PET_MASTER_PORT"}) {
     const auto port = environment(name);
     if (!port) continue;
-    ASSIGN_OR_RETURN(place.port, Number(name, *port, 1, 65534));
+    ASSIGN_OR_RETURN(place.port, Number(name, *port, 1, kLargestPort));
     break;
   }
   // There torchrun's agent itself listens.
   if (environment("TORCHELASTIC_USE_AGENT_STORE").value_or("") == "True") ++place.port;
   ASSIGN_OR_RETURN(place.token, FindToken(environment));
-  if (place.token.empty() && place.ranks > 1 && place.address.rfind("127.", 0) != 0) {
+  if (place.token.empty() && place.ranks > 1 && !IsLoopback(place.address)) {
     return FlagError(
         "rank 0 is at {}, which others can reach: set {} to a secret that all ranks share, or {} to a file with one",
         place.address, kTokenVariable, kTokenFileVariable);

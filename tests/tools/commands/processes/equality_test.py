@@ -5,7 +5,9 @@ import os
 import re
 import resource
 import shutil
+import socket
 import subprocess
+import time
 import unittest
 
 from tests.tools.commands.trainer_case import MLP, TRAINER, TrainerCase, example, without_launchers
@@ -59,6 +61,23 @@ class EqualityTest(TrainerCase):
 
     def test_data_and_model_parallel(self):
         self.run_both(4, "--batch=8", "--dp=2", "--mp=2", MLP)
+
+    def test_addresses_of_ipv6(self):
+        try:
+            with socket.socket(socket.AF_INET6) as probe:
+                probe.bind(("::1", 0))
+        except OSError as why:
+            self.skipTest(f"this machine has no IPv6: {why}")
+        train = [TRAINER, "train", "--mock-data", "--batch=8", "--steps=3", "--dp=2", "--threads=1"]
+        self.execute(*train, "--save=local", MLP)
+        for address in ("::1", "[::1]"):
+            with job.Job([*train, "--save=" + self.path("spread"), MLP], 2, without_launchers(),
+                         lambda rank, address=address: {"MASTER_ADDR": address}) as ranks:
+                ranks.wait([0, 1], time.monotonic() + 60)
+                for rank in range(2):
+                    self.assertEqual(ranks.processes[rank].returncode, 0, ranks.said(rank))
+            with open(self.path("local"), "rb") as local, open(self.path("spread"), "rb") as spread:
+                self.assertEqual(local.read(), spread.read())
 
     def test_timed_convolutions(self):
         """Processes take what rank 0 has timed, and a later run what was kept; --deterministic wants none of it."""

@@ -1,6 +1,9 @@
 #include "tools/commands/processes/launcher.h"
 
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <map>
 
@@ -62,6 +65,33 @@ TEST(Launcher, KeepsOutOfTheWayOfTorchrunsAgent) {
   EXPECT_EQ((*place)->address, "127.0.0.1");
 }
 
+// Whether this machine has an interface of IPv6.
+bool HasIpv6() {
+  const int fd = socket(AF_INET6, SOCK_DGRAM, 0);
+  sockaddr_in6 address{};
+  address.sin6_family = AF_INET6;
+  address.sin6_addr = in6addr_loopback;
+  const bool bound = fd >= 0 && bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0;
+  if (fd >= 0) close(fd);
+  return bound;
+}
+
+TEST(Launcher, KnowsAddressesOfBothFamilies) {
+  const struct {
+    const char *given, *address;
+    int port;
+  } cases[] = {{"127.0.0.1", "127.0.0.1", 29500}, {"localhost", "127.0.0.1", 29500}, {"::1", "::1", 29500},
+               {"[::1]", "::1", 29500},           {"[::1]:1234", "::1", 1234},       {"0:0:0:0:0:0:0:1", "::1", 29500}};
+  for (const auto& [given, address, port] : cases) {
+    if (std::string(address) == "::1" && !HasIpv6()) continue;
+    const auto place = Find({{"RANK", "0"}, {"WORLD_SIZE", "2"}, {"LOCAL_RANK", "0"}, {"MASTER_ADDR", given}});
+    ASSERT_TRUE(place.ok()) << given << ": " << place.status();
+    EXPECT_EQ((*place)->address, address) << given;
+    EXPECT_EQ((*place)->interface_address, address) << given;
+    EXPECT_EQ((*place)->port, port) << given;
+  }
+}
+
 TEST(Launcher, OursCountsAlone) {
   const auto place = Find({{"RANK", "1"},
                            {"WORLD_SIZE", "2"},
@@ -82,6 +112,11 @@ TEST(Launcher, RefusesWhatCannotBe) {
       {{{"RANK", "0"}, {"WORLD_SIZE", "0"}, {"LOCAL_RANK", "0"}}, "WORLD_SIZE is '0'"},
       {{{"RANK", "0"}, {"WORLD_SIZE", "2"}, {"LOCAL_RANK", "0"}, {"MASTER_PORT", "70000"}}, "MASTER_PORT is '70000'"},
       {{{"RANK", "0"}, {"WORLD_SIZE", "2"}, {"LOCAL_RANK", "0"}, {"MASTER_ADDR", "203.0.113.1"}}, kTokenVariable},
+      {{{"RANK", "0"}, {"WORLD_SIZE", "2"}, {"LOCAL_RANK", "0"}, {"MASTER_ADDR", "2001:db8::1"}}, kTokenVariable},
+      {{{"RANK", "0"}, {"WORLD_SIZE", "2"}, {"LOCAL_RANK", "0"}, {"MASTER_ADDR", "[::1]x"}},
+       "MASTER_ADDR is '[::1]x'; expected HOST"},
+      {{{"RANK", "0"}, {"WORLD_SIZE", "2"}, {"LOCAL_RANK", "0"}, {"MASTER_ADDR", "[::1]:0"}},
+       "MASTER_ADDR is '[::1]:0'; expected HOST"},
       {{{"RANK", "0"},
         {"WORLD_SIZE", "2"},
         {"LOCAL_RANK", "0"},
