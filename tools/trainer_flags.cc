@@ -106,6 +106,7 @@ std::vector<FlagDefinition> Training() {
               "scale a picture's shorter side to this before its middle is cut out; 0: fit it"),
       FloatFlag("test-share", "0.2", 0, 1, "of pictures that no folder train or test divides: what is held out"),
       IntFlag("decode-threads", "0", 0, 1024, "that decode pictures; 0: as many as there are cores"),
+      BytesFlag("decode-memory", "256MiB", 1 << 20, "refuse pictures that take a decode thread more memory"),
       ChoiceFlag("long-pairs", "stop", {"stop", "skip", "cut"},
                  "what a sentence does that is longer than the graph takes"),
       ChoiceFlag("bad-files", "stop", {"stop", "skip"}, "what a file does that is no picture or a damaged one"),

@@ -17,6 +17,7 @@
 #include "runtime/base/check.h"
 #include "runtime/base/files.h"
 #include "runtime/base/status.h"
+#include "runtime/base/text_file.h"
 
 namespace partita {
 namespace {
@@ -189,9 +190,16 @@ absl::Status ParseMessage(const std::string& bytes, ProtoFormat format, const st
   if (bytes.compare(0, 2, "\x1f\x8b") == 0) {
     return InvalidArgument("{}: is compressed by gzip; a {} is needed as it is (gunzip it)", source, type);
   }
-  RETURN_IF_ERROR(CheckFieldCount(bytes, format, source, *message.GetDescriptor()));
-  RETURN_IF_ERROR(format == ProtoFormat::kText ? ParseText(bytes, source, message)
-                                               : ParseBinary(bytes, source, message));
+  const pb::Descriptor& descriptor = *message.GetDescriptor();
+  if (format == ProtoFormat::kText) {
+    std::string text = bytes;
+    RETURN_IF_ERROR(TakeOffMark(source, text));
+    RETURN_IF_ERROR(CheckFieldCount(text, format, source, descriptor));
+    RETURN_IF_ERROR(ParseText(text, source, message));
+  } else {
+    RETURN_IF_ERROR(CheckFieldCount(bytes, format, source, descriptor));
+    RETURN_IF_ERROR(ParseBinary(bytes, source, message));
+  }
   return CheckVersion(source, message);
 }
 
@@ -212,7 +220,9 @@ absl::StatusOr<ProtoFile> ReadProtoFile(const std::string& path) {
   ProtoFile file;
   ASSIGN_OR_RETURN(file.format, FormatOf(path));
   ASSIGN_OR_RETURN(file.bytes, ReadFile(path, kLargestProtoFile));
-  if (file.format != ProtoFormat::kText || file.bytes.empty() || file.bytes.back() == '\n') return file;
+  if (file.format != ProtoFormat::kText) return file;
+  RETURN_IF_ERROR(TakeOffMark(path, file.bytes));
+  if (file.bytes.empty() || file.bytes.back() == '\n') return file;
   return InvalidArgument("{}: its last line does not end; a text file ends with a newline (was it cut short?)", path);
 }
 

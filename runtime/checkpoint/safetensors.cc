@@ -7,6 +7,7 @@
 
 #include "runtime/base/check.h"
 #include "runtime/base/exhaustion.h"
+#include "runtime/base/file_kind.h"
 #include "runtime/base/files.h"
 #include "runtime/base/input_file.h"
 #include "runtime/base/memory.h"
@@ -101,6 +102,15 @@ absl::StatusOr<int64_t> HeaderLength(const std::string& file, std::string_view b
                            behind);
   }
   return static_cast<int64_t>(length);
+}
+
+// Of a file without the beginning of a safetensors file, as `status` says: what it is, where that is known.
+absl::Status OtherKind(const std::string& path, const absl::Status& status) {
+  const std::string_view kind = KindOfFileAt(path);
+  if (kind == kUnknownKind) return status;
+  const bool torch = kind == kTorchKind;
+  return InvalidArgument("{}: is {}; expected a safetensors file{}", path, kind,
+                         torch ? ", which safetensors.torch.save_file(state_dict, FILE) writes" : "");
 }
 
 // The tensors, by offset, must cover the buffer without hole or overlap, each with exactly its bytes.
@@ -272,7 +282,9 @@ absl::StatusOr<SafetensorsReader> SafetensorsReader::Open(const std::string& pat
   ASSIGN_OR_RETURN(InputFile input, InputFile::Open(path));
   std::string head;
   RETURN_IF_ERROR(input.Append(std::min<int64_t>(kLengthBytes, input.rest()), head));
-  ASSIGN_OR_RETURN(const int64_t length, HeaderLength(path, head, input.size()));
+  const absl::StatusOr<int64_t> found = HeaderLength(path, head, input.size());
+  if (!found.ok()) return OtherKind(path, found.status());
+  const int64_t length = *found;
   RETURN_IF_ERROR(input.Append(length, head));
   const std::string_view json = std::string_view(head).substr(kLengthBytes);
   ASSIGN_OR_RETURN(SafetensorsFile file, SafetensorsFile::OfHeader(path, json, input.rest()));

@@ -76,6 +76,9 @@ class BatchSource {
   // What a sample of an evaluation, in the order of the set, is called; empty: nothing.
   virtual std::string name_of(int64_t /*sample*/) const { return ""; }
 
+  // Whether a sample of an evaluation has nothing to read, so that what is decoded of it is empty.
+  virtual bool is_empty(int64_t /*sample*/) const { return false; }
+
   // Buckets are numbered by their sizes: the last one is the largest, and no field is larger in one before it.
   virtual int64_t buckets() const { return 1; }
   virtual int64_t bucket(int64_t /*batch*/) const { return 0; }

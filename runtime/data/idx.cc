@@ -1,6 +1,5 @@
 #include "runtime/data/idx.h"
 
-#include <algorithm>
 #include <array>
 #include <bit>
 #include <memory>
@@ -74,12 +73,6 @@ absl::StatusOr<std::vector<int64_t>> ReadSizes(ByteStream& stream, int dimension
   return sizes;
 }
 
-// From big-endian to little-endian.
-void TurnElements(int64_t element_bytes, std::vector<uint8_t>& bytes) {
-  if (element_bytes == 1) return;
-  for (auto at = bytes.begin(); at != bytes.end(); at += element_bytes) std::reverse(at, at + element_bytes);
-}
-
 }  // namespace
 
 absl::StatusOr<Array> ParseIdx(const std::string& name, std::string_view bytes) {
@@ -88,7 +81,7 @@ absl::StatusOr<Array> ParseIdx(const std::string& name, std::string_view bytes) 
   ASSIGN_OR_RETURN(const int dimensions, ReadMagic(*stream, name, array.type));
   ASSIGN_OR_RETURN(array.sizes, ReadSizes(*stream, dimensions, name));
   RETURN_IF_ERROR(ReadElements(*stream, name, 4, 4 + 4 * dimensions, kLargestArray, array));
-  TurnElements(SizeOf(array.type), array.bytes);
+  TurnElements(array);
   return array;
 }
 

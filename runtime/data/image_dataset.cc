@@ -15,6 +15,7 @@ namespace partita {
 namespace {
 
 constexpr int64_t kLargestMock = int64_t{1} << 40;
+constexpr char kImages[] = "-images-idx3-ubyte";
 
 absl::StatusOr<Array> ReadBytes(const std::string& path) {
   ASSIGN_OR_RETURN(Array array, ReadIdx(path));
@@ -65,7 +66,7 @@ absl::Status Missing(const std::string& folder, const std::string& name) {
 // None where the folder has neither of its files.
 absl::StatusOr<std::optional<ImageDataset>> LoadSet(const std::string& folder, const std::string& prefix,
                                                     int64_t classes) {
-  const std::string images = prefix + "-images-idx3-ubyte", labels = prefix + "-labels-idx1-ubyte";
+  const std::string images = prefix + kImages, labels = prefix + "-labels-idx1-ubyte";
   const std::optional<std::string> images_path = FindFile(folder, images), labels_path = FindFile(folder, labels);
   if (!images_path && !labels_path) return std::nullopt;
   if (!images_path) return Missing(folder, images);
@@ -107,11 +108,15 @@ absl::StatusOr<ImageDataset> LoadIdxDataset(const std::string& images_path, cons
   return dataset;
 }
 
-absl::StatusOr<ImageSets> LoadMnistFolder(const std::string& folder, int64_t classes) {
+absl::StatusOr<ImageSets> LoadMnistFolder(const std::string& folder, int64_t classes, NeededSets needed) {
   ImageSets sets;
-  ASSIGN_OR_RETURN(sets.train, LoadSet(folder, "train", classes));
-  ASSIGN_OR_RETURN(sets.test, LoadSet(folder, "t10k", classes));
-  if (!sets.train && !sets.test) return Missing(folder, "train-images-idx3-ubyte");
+  if (needed.train) {
+    ASSIGN_OR_RETURN(sets.train, LoadSet(folder, "train", classes));
+  }
+  if (needed.test) {
+    ASSIGN_OR_RETURN(sets.test, LoadSet(folder, "t10k", classes));
+  }
+  if (!sets.train && !sets.test) return Missing(folder, (needed.train ? "train" : "t10k") + std::string(kImages));
   if (!sets.train || !sets.test || sets.train->shape == sets.test->shape) return sets;
   const ImageShape& train = sets.train->shape;
   const ImageShape& test = sets.test->shape;

@@ -49,10 +49,15 @@ struct ImageSets {
 absl::StatusOr<ImageDataset> LoadIdxDataset(const std::string& images_path, const std::string& labels_path,
                                             int64_t classes);
 
+// Which of the two a caller needs; files of the other are not opened.
+struct NeededSets {
+  bool train = true, test = true;
+};
+
 // The sets of a folder with MNIST's names: train-images-idx3-ubyte, train-labels-idx1-ubyte, t10k-... , each with or
 // without .gz; one of the two sets may be missing as a whole. Both must have one image shape. Fashion-MNIST is
 // LoadMnistFolder(kFashionMnistFolder, kFashionMnistClasses).
-absl::StatusOr<ImageSets> LoadMnistFolder(const std::string& folder, int64_t classes);
+absl::StatusOr<ImageSets> LoadMnistFolder(const std::string& folder, int64_t classes, NeededSets needed = {});
 
 // Uniformly random pixels and labels from the seed: for throughput and tests (--mock-data), nothing can be learnt from
 // it. Sizes below 1 or more than 2^40 bytes in all are kInvalidArgument, more than there is memory kResourceExhausted.

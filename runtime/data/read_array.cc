@@ -66,4 +66,10 @@ absl::Status ReadElements(ByteStream& stream, const std::string& name, int64_t s
                          fmt::join(array.sizes, " x "));
 }
 
+void TurnElements(Array& array) {
+  const int64_t size = SizeOf(array.type);
+  if (size == 1) return;
+  for (auto at = array.bytes.begin(); at != array.bytes.end(); at += size) std::reverse(at, at + size);
+}
+
 }  // namespace partita

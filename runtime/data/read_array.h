@@ -25,6 +25,9 @@ absl::Status ReadExactly(ByteStream& stream, std::span<uint8_t> out, const std::
 absl::Status ReadElements(ByteStream& stream, const std::string& name, int64_t sizes_offset, int64_t offset,
                           int64_t limit, Array& array);
 
+// From the other byte order to this machine's.
+void TurnElements(Array& array);
+
 }  // namespace partita
 
 #endif  // PARTITA_RUNTIME_DATA_READ_ARRAY_H_

@@ -33,6 +33,7 @@ struct TrainingData {
   ByteScales scales = {};                           // what became of the bytes of arrays, by field
   // Fields of bytes that the program is to make numbers of (ProgramOptions::given), and how.
   std::map<std::string, Normalization> pixels = {};
+  int64_t decode_bytes = 0;  // that decoding pictures may take, on all decode threads together
   // Files that this process could not use and left out, until now.
   std::function<int64_t()> left_out_files = [] { return int64_t{0}; };
   // How results of the test set follow from those of its batches. Needed where there is a test set.

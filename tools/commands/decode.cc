@@ -107,8 +107,9 @@ absl::StatusOr<int> RunDecode(const CommandContext& context) {
   const EntryPoint& encode = *program.Find(kEncodeEntry);
   const auto reads = [&encode](const std::string& field) { return encode.FindInput(field) != nullptr; };
   ASSIGN_OR_RETURN(std::optional<LoadedModel> loaded, OpenLoaded(flags, model, /*trains=*/false));
-  ASSIGN_OR_RETURN(const TrainingData data,
-                   ReadData(flags, model.graph, {.training = Need::kNo, .test = Need::kYes, .reads = reads}));
+  ASSIGN_OR_RETURN(
+      const TrainingData data,
+      ReadData(flags, model.graph, {.training = Need::kNo, .test = Need::kYes, .reads = reads, .empty_lines = true}));
   SetDecoderOptions options = DecoderOptions(flags, model.graph);
   ASSIGN_OR_RETURN(
       const std::unique_ptr<Session> session,
@@ -122,9 +123,11 @@ absl::StatusOr<int> RunDecode(const CommandContext& context) {
   const FinishWriting finish;
   std::string lines;
   int64_t cut = 0;
-  for (const Hypothesis& hypothesis : *decoded) {
-    lines += LineOf(hypothesis, vocabulary);
-    cut += hypothesis.ended ? 0 : 1;
+  for (size_t sample = 0; sample < decoded->size(); ++sample) {
+    const Hypothesis& hypothesis = (*decoded)[sample];
+    const bool empty = data.test->is_empty(static_cast<int64_t>(sample));
+    lines += empty ? "\n" : LineOf(hypothesis, vocabulary);
+    cut += empty || hypothesis.ended ? 0 : 1;
   }
   RETURN_IF_ERROR(WriteFileAtomically(flags.Text("output"), lines));
   context.out << fmt::format("{}: {} samples, beam {}; {} did not end within {} words\n", flags.Text("output"),

@@ -57,6 +57,7 @@ absl::StatusOr<int> RunEvaluate(const CommandContext& context) {
   ASSIGN_OR_RETURN(const auto evaluation, EvaluateSet(*session, results, data.test, &signals.flag()));
   ReportProto report = BeginReport("evaluate", flags, model.name, graph_hash, *session);
   report.set_left_out_files(data.left_out_files());
+  report.set_decode_memory_bytes(data.decode_bytes);
   RETURN_IF_ERROR(AddMemory(*session, report));
   std::ostream& out = Speaks(*session) ? context.out : Silence();
   report.set_outcome(evaluation ? "finished" : "interrupted");

@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
-#include "runtime/base/files.h"
 #include "runtime/base/status.h"
+#include "runtime/base/text_file.h"
 #include "runtime/scores/bleu.h"
 #include "runtime/scores/tokens.h"
 #include "runtime/scores/word_accuracy.h"
@@ -41,7 +41,7 @@ std::vector<std::string> LinesOf(std::string_view text) {
 }
 
 absl::StatusOr<std::vector<std::string>> ReadLines(const std::string& path) {
-  ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kLargest));
+  ASSIGN_OR_RETURN(const std::string text, ReadTextFile(path, kLargest));
   if (text.empty()) return InvalidArgument("{}: found no lines", path);
   return LinesOf(text);
 }

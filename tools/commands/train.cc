@@ -295,6 +295,7 @@ absl::StatusOr<int> RunTrain(const CommandContext& context) {
   if (!trained.ok() && is_saved) trained = WithSaved(trained, saved, step, context.flags);
   ReportProto report = BeginReport("train", context.flags, prepared.model.name, prepared.graph_hash, *prepared.session);
   AddTraining(result, accuracies, report);
+  report.set_decode_memory_bytes(prepared.data.decode_bytes);
   if (prepared.target) *report.mutable_target() = prepared.target->ToProto();
   AddTraffic(*prepared.session, kTrainEntry, result.traffic, result.steps_of, report);
   const absl::Status remembered = AddMemory(*prepared.session, report);

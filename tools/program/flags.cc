@@ -6,16 +6,72 @@
 #include <cctype>
 #include <cstdlib>
 #include <filesystem>
+#include <iterator>
+#include <string_view>
 
 #include "graph/value/node_name.h"
 #include "runtime/base/check.h"
-#include "runtime/base/files.h"
+#include "runtime/base/text_file.h"
 #include "tools/program/config_file.h"
 #include "tools/program/exit_code.h"
 #include "tools/program/flag_value.h"
 
 namespace partita {
 namespace {
+
+struct OtherName {
+  std::string_view name, ours;
+};
+
+// Flags as other training programs call them, which are too far from our names for a guess by letters.
+constexpr OtherName kOtherNames[] = {
+    {"batch-size", "batch"},
+    {"bs", "batch"},
+    {"global-batch-size", "batch"},
+    {"train-batch-size", "batch"},
+    {"lr", "learning-rate"},
+    {"base-lr", "learning-rate"},
+    {"max-lr", "learning-rate"},
+    {"num-epochs", "epochs"},
+    {"num-train-epochs", "epochs"},
+    {"max-epochs", "epochs"},
+    {"n-epochs", "epochs"},
+    {"num-steps", "steps"},
+    {"max-steps", "steps"},
+    {"train-steps", "steps"},
+    {"iterations", "steps"},
+    {"max-iter", "steps"},
+    {"train-iters", "steps"},
+    {"num-workers", "decode-threads"},
+    {"workers", "decode-threads"},
+    {"data-dir", "data"},
+    {"data-path", "data"},
+    {"dataset", "data"},
+    {"train-data", "data"},
+    {"output-dir", "checkpoint"},
+    {"checkpoint-dir", "checkpoint"},
+    {"save-dir", "checkpoint"},
+    {"weights", "load"},
+    {"pretrained", "load"},
+    {"init-checkpoint", "load"},
+    {"save-path", "save"},
+    {"num-beams", "beam"},
+    {"beam-size", "beam"},
+    {"tensor-parallel", "mp"},
+    {"tensor-parallel-size", "mp"},
+    {"tp", "mp"},
+    {"data-parallel", "dp"},
+    {"data-parallel-size", "dp"},
+    {"nproc-per-node", "nproc"},
+    {"np", "nproc"},
+    {"num-processes", "nproc"},
+    {"master-port", "port"},
+    {"dtype", "precision"},
+    {"random-seed", "seed"},
+    {"num-threads", "threads"},
+    {"gradient-accumulation-steps", "micro-batches"},
+    {"log-level", "log"},
+};
 
 FlagDefinition Flag(std::string name, FlagType type, std::string value, std::string help) {
   FlagDefinition flag;
@@ -100,7 +156,7 @@ FlagDefinition ChoiceFlag(std::string name, std::string value, std::vector<std::
 FlagEnvironment SystemFlagEnvironment(const std::string& program) {
   constexpr int64_t kLargestConfig = 1 << 20;
   FlagEnvironment environment = {program, [](const char* name) -> const char* { return std::getenv(name); },
-                                 [](const std::string& path) { return ReadFile(path, kLargestConfig); }};
+                                 [](const std::string& path) { return ReadTextFile(path, kLargestConfig); }};
   if (std::getenv("PARTITA_LAUNCHER") != nullptr) return environment;  // `trainer launch` has said it for its ranks
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string text = *entry;
@@ -136,7 +192,13 @@ absl::Status Flags::Set(const std::string& name, const std::string& value, const
 absl::Status Flags::UnknownFlag(const std::string& given, const std::vector<FlagDefinition>& all) const {
   std::vector<std::string> names;
   for (const auto& [known, unused] : settings_) names.push_back("--" + known);
-  const std::string name = "--" + given.substr(std::min(given.find_first_not_of('-'), given.size()));
+  std::string word = given.substr(std::min(given.find_first_not_of('-'), given.size()));
+  const std::string name = "--" + word;
+  std::ranges::replace(word, '_', '-');
+  const auto same = std::ranges::find(kOtherNames, std::string_view(word), &OtherName::name);
+  if (same != std::end(kOtherNames) && settings_.contains(std::string(same->ours))) {
+    return FlagError("flag {} is unknown here; did you mean '--{}'?", Quoted(given), same->ours);
+  }
   for (const FlagDefinition& flag : all) {
     if (given == "--" + flag.name) return FlagError("flag {} is of other commands, not of this one", Quoted(given));
   }

@@ -9,8 +9,10 @@
 #include <utility>
 
 #include "graph/value/node_name.h"
+#include "runtime/base/bf16.h"
 #include "runtime/base/memory.h"
 #include "runtime/base/status.h"
+#include "runtime/data/arrays/f16.h"
 
 namespace partita {
 namespace {
@@ -34,16 +36,27 @@ std::string Place(const std::string& name, const Field& field, int64_t element) 
 template <typename Visit>
 auto OfType(ElementType type, const Visit& visit) {
   switch (type) {
+    case ElementType::kBool:
     case ElementType::kU8:
       return visit(uint8_t{});
     case ElementType::kI8:
       return visit(int8_t{});
+    case ElementType::kU16:
+      return visit(uint16_t{});
     case ElementType::kI16:
       return visit(int16_t{});
+    case ElementType::kU32:
+      return visit(uint32_t{});
     case ElementType::kI32:
       return visit(int32_t{});
+    case ElementType::kU64:
+      return visit(uint64_t{});
     case ElementType::kI64:
       return visit(int64_t{});
+    case ElementType::kF16:
+      return visit(F16{});
+    case ElementType::kBF16:
+      return visit(Bf16{});
     case ElementType::kF32:
       return visit(float{});
     case ElementType::kF64:
@@ -52,7 +65,10 @@ auto OfType(ElementType type, const Visit& visit) {
   return visit(double{});
 }
 
-bool IsFloat(ElementType type) { return type == ElementType::kF32 || type == ElementType::kF64; }
+bool IsFloat(ElementType type) {
+  return type == ElementType::kF16 || type == ElementType::kBF16 || type == ElementType::kF32 ||
+         type == ElementType::kF64;
+}
 
 std::vector<int64_t> WithoutOnes(std::vector<int64_t> sizes) {
   std::erase(sizes, 1);
@@ -71,17 +87,21 @@ absl::Status CheckSizes(const std::string& name, const Array& array, const Field
 
 absl::Status CheckType(const std::string& name, const Array& array, const Field& field, const ByteScale& scale) {
   const bool bytes = array.type == ElementType::kU8, floating = IsFloating(field.dtype);
-  const bool fits = floating ? bytes || IsFloat(array.type) : field.dtype == DType::kI32 ? !IsFloat(array.type) : bytes;
-  if (!fits) {
-    return InvalidArgument("{}: field {}: found elements of {}, the graph takes {}, which is made of {}", name,
-                           Quoted(field.name), Name(array.type), Name(field.dtype),
-                           floating                     ? "f32, f64 and u8"
-                           : field.dtype == DType::kI32 ? "u8, i8, i16, i32 and i64"
-                                                        : "u8");
+  if (!floating && IsFloat(array.type)) {
+    return InvalidArgument("{}: field {}: found elements of {}, the graph takes {}, which is made of integers", name,
+                           Quoted(field.name), Name(array.type), Name(field.dtype));
   }
   if (!scale.given() || (bytes && floating)) return absl::OkStatus();
   return InvalidArgument("{}: field {}: found elements of {} for {} with a scale; u8 for floating inputs is scaled",
                          name, Quoted(field.name), Name(array.type), Name(field.dtype));
+}
+
+// What is computed with: floating numbers of 16 bits are f32 exactly.
+float Widened(F16 value) { return static_cast<float>(value); }
+float Widened(Bf16 value) { return static_cast<float>(value); }
+template <typename T>
+T Widened(T value) {
+  return value;
 }
 
 // Each element as the field's type: there is a sentence for the first that does not fit.
@@ -91,14 +111,15 @@ absl::Status ConvertTo(const std::string& name, const Field& field, const std::v
   const auto count = static_cast<int64_t>(from.size() / sizeof(From));
   to.resize(static_cast<size_t>(count) * sizeof(To));
   for (int64_t i = 0; i < count; ++i) {
-    const auto value = ElementOf<From>(from, i);
+    const auto value = Widened(ElementOf<From>(from, i));
     const To converted = static_cast<To>(value);
-    if constexpr (std::is_floating_point_v<From>) {
+    if constexpr (std::is_floating_point_v<decltype(Widened(From()))>) {
       if (!std::isfinite(converted)) {
         return InvalidArgument("{} is {}, allowed are finite numbers{}", Place(name, field, i), value,
                                std::isfinite(value) ? " of f32" : "");
       }
-    } else if (static_cast<int64_t>(converted) != static_cast<int64_t>(value)) {
+      // A long double holds every integer of 64 bits.
+    } else if (static_cast<long double>(converted) != static_cast<long double>(value)) {
       return InvalidArgument("{} is {}, which is no {}", Place(name, field, i), value, Name(field.dtype));
     }
     std::memcpy(to.data() + i * static_cast<int64_t>(sizeof(To)), &converted, sizeof(To));
@@ -110,7 +131,8 @@ template <typename To>
 absl::Status Convert(const std::string& name, const Field& field, Array& array) {
   return OfType(array.type, [&](auto element) -> absl::Status {
     using From = decltype(element);
-    if constexpr (std::is_floating_point_v<From> == std::is_floating_point_v<To>) {
+    constexpr bool kFromFloating = std::is_floating_point_v<decltype(Widened(From()))>;
+    if constexpr (std::is_floating_point_v<To> || !kFromFloating) {
       std::vector<uint8_t> converted;
       RETURN_IF_ERROR(CheckMemory(name, static_cast<int64_t>(array.bytes.size() / sizeof(From) * sizeof(To))));
       RETURN_IF_ERROR((ConvertTo<From, To>(name, field, array.bytes, converted)));
@@ -149,6 +171,7 @@ absl::StatusOr<ArrayField> MakeArrayField(const std::string& name, Array array, 
   const Field& field = wanted.field;
   RETURN_IF_ERROR(CheckSizes(name, array, field));
   RETURN_IF_ERROR(CheckType(name, array, field, scale));
+  if (array.type == ElementType::kBool) std::ranges::for_each(array.bytes, [](uint8_t& byte) { byte = byte != 0; });
   ArrayField made{field, array.sizes[0], {}, {}, name, wanted.divides};
   if (IsFloating(field.dtype) && array.type == ElementType::kU8) {
     RETURN_IF_ERROR(ScaleBytes(scale, made));
@@ -160,6 +183,8 @@ absl::StatusOr<ArrayField> MakeArrayField(const std::string& name, Array array, 
     RETURN_IF_ERROR(Convert<int32_t>(name, field, array));
     RETURN_IF_ERROR(CheckLabels(name, wanted, array.bytes));
     RETURN_IF_ERROR(CheckLengths(name, wanted, array.bytes));
+  } else if (array.type != ElementType::kU8) {
+    RETURN_IF_ERROR(Convert<uint8_t>(name, field, array));
   }
   made.bytes = std::move(array.bytes);
   return made;

@@ -26,10 +26,11 @@ struct ArrayField {
   bool scaled() const { return !table.empty(); }
 };
 
-// `name`: of the array, for messages. Floating fields take f32, f64 and, by `scale`, u8; i32 fields all integers; u8
-// fields u8. Rows have the field's sizes, but for dimensions of size 1; a field of flat rows takes any sizes of as many
-// elements. kInvalidArgument names the array, the field and the first value that cannot be: one that is not finite,
-// does not fit the type, or is no label of the classes.
+// `name`: of the array, for messages. Floating fields take floating numbers, by `scale` u8, and other integers that
+// they hold exactly; i32 and u8 fields take integers. Truth values are the integers 0 and 1. Rows have the field's
+// sizes, but for dimensions of size 1; a field of flat rows takes any sizes of as many elements. kInvalidArgument names
+// the array, the field and the first value that cannot be: one that is not finite, does not fit the type, or is no
+// label of the classes.
 absl::StatusOr<ArrayField> MakeArrayField(const std::string& name, Array array, const WantedField& wanted,
                                           const ByteScale& scale);
 

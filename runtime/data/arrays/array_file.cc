@@ -8,6 +8,7 @@
 
 #include "graph/value/node_name.h"
 #include "runtime/base/exhaustion.h"
+#include "runtime/base/file_kind.h"
 #include "runtime/base/input_file.h"
 #include "runtime/base/status.h"
 #include "runtime/checkpoint/safetensors.h"
@@ -67,8 +68,11 @@ absl::StatusOr<Array> ReadNpyFile(const std::string& path) {
 
 std::optional<ElementType> TypeOf(const StoredTensor& tensor) {
   constexpr std::pair<std::string_view, ElementType> kTypes[] = {
-      {"U8", ElementType::kU8},   {"I8", ElementType::kI8},   {"I16", ElementType::kI16}, {"I32", ElementType::kI32},
-      {"I64", ElementType::kI64}, {"F32", ElementType::kF32}, {"F64", ElementType::kF64}};
+      {"BOOL", ElementType::kBool}, {"U8", ElementType::kU8},     {"I8", ElementType::kI8},
+      {"U16", ElementType::kU16},   {"I16", ElementType::kI16},   {"U32", ElementType::kU32},
+      {"I32", ElementType::kI32},   {"U64", ElementType::kU64},   {"I64", ElementType::kI64},
+      {"F16", ElementType::kF16},   {"BF16", ElementType::kBF16}, {"F32", ElementType::kF32},
+      {"F64", ElementType::kF64}};
   for (const auto& [name, type] : kTypes) {
     if (tensor.type->name == name) return type;
   }
@@ -88,8 +92,9 @@ class SafetensorsArrays : public ArrayFile {
     const std::string name = NameOf(file_.path(), key);
     const std::optional<ElementType> type = TypeOf(tensor);
     if (!type) {
-      return InvalidArgument("{}: found elements of {}, allowed are F32, F64, I32, I64, U8, I8 and I16", name,
-                             tensor.type->name);
+      return InvalidArgument(
+          "{}: found elements of {}; expected BOOL, integers (I8 to I64, U8 to U64) or F16, BF16, F32 and F64", name,
+          tensor.type->name);
     }
     if (tensor.shape.empty() || std::ranges::find(tensor.shape, 0) != tensor.shape.end()) {
       return InvalidArgument("{}: found an array {}, allowed are rows in its first dimension and sizes from 1", name,
@@ -107,9 +112,17 @@ class SafetensorsArrays : public ArrayFile {
 
 // Its first bytes, or all of them; enough to know it by.
 absl::Status ReadBeginning(const std::string& path, std::string& bytes) {
-  constexpr int64_t kEnough = 16;
   ASSIGN_OR_RETURN(InputFile file, InputFile::Open(path));
-  return file.Append(std::min(file.size(), kEnough), bytes);
+  return file.Append(std::min(file.size(), kFileKindBytes), bytes);
+}
+
+// What to do with a file of this kind, for those that users take for a data set.
+std::string_view AdviceOn(std::string_view kind) {
+  if (kind.ends_with("picture"))
+    return "; pictures are read from a folder: FOLDER/train/CLASS/..., FOLDER/test/CLASS/...";
+  if (kind == "text") return "; numpy.loadtxt and numpy.savez make arrays of columns of text (CSV)";
+  if (kind == "a tar archive") return "; an archive of pictures has a name that ends in .tar";
+  return "";
 }
 
 absl::StatusOr<std::unique_ptr<ArrayFile>> OpenByBeginning(const std::string& path) {
@@ -117,7 +130,7 @@ absl::StatusOr<std::unique_ptr<ArrayFile>> OpenByBeginning(const std::string& pa
   RETURN_IF_ERROR(ReadBeginning(path, beginning));
   const std::string_view bytes = beginning;
   if (bytes.starts_with(kNpyMagic)) return std::make_unique<SingleFile>(path, ReadNpyFile);
-  if (bytes.starts_with("PK")) return OpenNpz(path);
+  if (bytes.starts_with("PK\x03\x04")) return OpenNpz(path);
   // Before IDX: the length of a header may begin with zeros, too.
   if (bytes.size() > 8 && bytes[8] == '{') {
     ASSIGN_OR_RETURN(SafetensorsFile file, LoadSafetensors(path));
@@ -126,8 +139,8 @@ absl::StatusOr<std::unique_ptr<ArrayFile>> OpenByBeginning(const std::string& pa
   if (bytes.starts_with("\x1f\x8b") || bytes.starts_with(std::string_view("\0\0", 2))) {
     return std::make_unique<SingleFile>(path, ReadIdx);
   }
-  return InvalidArgument("{}: found neither .npy nor .npz nor safetensors nor IDX by its first bytes{}", path,
-                         bytes.empty() ? ": it is empty" : "");
+  const std::string_view kind = KindOfFile(bytes);
+  return InvalidArgument("{}: is {}; expected .npy, .npz, safetensors or IDX{}", path, kind, AdviceOn(kind));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "graph/value/node_name.h"
@@ -17,13 +18,8 @@ using OpenFiles = std::map<std::string, std::unique_ptr<ArrayFile>>;
 
 absl::Status CheckNames(const std::string& set, const std::vector<FieldFile>& files,
                         const std::vector<WantedField>& wanted) {
-  std::vector<std::string> inputs, given;
-  for (const WantedField& field : wanted) inputs.push_back(field.field.name);
+  std::vector<std::string> given;
   for (const FieldFile& file : files) {
-    if (std::ranges::find(inputs, file.field) == inputs.end()) {
-      return InvalidArgument("{}: field {} matches no input of the graph{}", set, Quoted(file.field),
-                             Suggestion(file.field, inputs));
-    }
     if (std::ranges::find(given, file.field) != given.end()) {
       return InvalidArgument("{}: field {} is given twice", set, Quoted(file.field));
     }
@@ -32,8 +28,10 @@ absl::Status CheckNames(const std::string& set, const std::vector<FieldFile>& fi
   for (const WantedField& each : wanted) {
     const Field& field = each.field;
     if (!each.needed || std::ranges::find(given, field.name) != given.end()) continue;
-    return InvalidArgument("{}: no field fills the graph's input {}, {}{} in each row; given are: {}", set,
-                           Quoted(field.name), Name(field.dtype), ToString(field.row), fmt::join(given, ", "));
+    const std::optional<std::string> nearest = NearestName(field.name, given);
+    return InvalidArgument("{}: no field fills the graph's input {}, {}{} in each row; given are: {}{}", set,
+                           Quoted(field.name), Name(field.dtype), ToString(field.row), fmt::join(given, ", "),
+                           nearest ? fmt::format("; did you mean {}?", Quoted(*nearest)) : "");
   }
   return absl::OkStatus();
 }
@@ -73,10 +71,15 @@ absl::StatusOr<ArrayField> ReadField(const FieldFile& file, const WantedField& w
 
 }  // namespace
 
-absl::StatusOr<std::vector<ArrayField>> ReadArraySet(const std::string& set, const std::vector<FieldFile>& files,
-                                                     const std::vector<WantedField>& wanted) {
+absl::StatusOr<ArraySet> ReadArraySet(const std::string& set, const std::vector<FieldFile>& files,
+                                      const std::vector<WantedField>& wanted) {
   RETURN_IF_ERROR(CheckNames(set, files, wanted));
-  std::vector<ArrayField> fields;
+  ArraySet read;
+  std::vector<ArrayField>& fields = read.fields;
+  for (const FieldFile& file : files) {
+    const auto takes = [&](const WantedField& each) { return each.field.name == file.field; };
+    if (std::ranges::none_of(wanted, takes)) read.ignored.push_back(file.field);
+  }
   std::string first;  // array
   OpenFiles open;
   for (const WantedField& want : wanted) {
@@ -91,7 +94,7 @@ absl::StatusOr<std::vector<ArrayField>> ReadArraySet(const std::string& set, con
     }
     fields.push_back(std::move(field));
   }
-  return fields;
+  return read;
 }
 
 }  // namespace partita

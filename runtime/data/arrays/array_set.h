@@ -19,11 +19,15 @@ struct FieldFile {
   ByteScale scale;
 };
 
-// What the graph needs of the files, in its order. `set`: what they are, for messages ("data.npz, test set").
-// kInvalidArgument: a field that matches no input (the nearest is named) or is given twice, an input that no field
-// fills, fields of different numbers of rows, and all that ArrayFile and MakeArrayField refuse.
-absl::StatusOr<std::vector<ArrayField>> ReadArraySet(const std::string& set, const std::vector<FieldFile>& files,
-                                                     const std::vector<WantedField>& wanted);
+struct ArraySet {
+  std::vector<ArrayField> fields;    // that the graph needs, in its order
+  std::vector<std::string> ignored;  // names of those that match no input, in the order of the files
+};
+
+// `set`: what the files are, for messages ("data.npz, test set"). kInvalidArgument: a field that is given twice, an
+// input that no field fills, fields of different numbers of rows, and all that ArrayFile and MakeArrayField refuse.
+absl::StatusOr<ArraySet> ReadArraySet(const std::string& set, const std::vector<FieldFile>& files,
+                                      const std::vector<WantedField>& wanted);
 
 }  // namespace partita
 

@@ -5,8 +5,11 @@
 #include <bit>
 #include <optional>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "graph/value/node_name.h"
+#include "runtime/base/memory.h"
 #include "runtime/base/status.h"
 #include "runtime/data/arrays/npy_header.h"
 #include "runtime/data/read_array.h"
@@ -19,14 +22,18 @@ static_assert(std::endian::native == std::endian::little, "elements are taken as
 constexpr int64_t kMagicBytes = 6, kLargestHeader = int64_t{64} << 10, kLargestArray = int64_t{1} << 40;
 constexpr size_t kMostDimensions = 8;
 
+// A descr without its first character, the byte order.
 struct Descr {
   std::string_view text;
   ElementType type;
 };
 
-constexpr Descr kDescrs[] = {{"|u1", ElementType::kU8},  {"|i1", ElementType::kI8},  {"<i2", ElementType::kI16},
-                             {"<i4", ElementType::kI32}, {"<i8", ElementType::kI64}, {"<f4", ElementType::kF32},
-                             {"<f8", ElementType::kF64}};
+constexpr Descr kDescrs[] = {{"b1", ElementType::kBool}, {"u1", ElementType::kU8},  {"i1", ElementType::kI8},
+                             {"u2", ElementType::kU16},  {"i2", ElementType::kI16}, {"u4", ElementType::kU32},
+                             {"i4", ElementType::kI32},  {"u8", ElementType::kU64}, {"i8", ElementType::kI64},
+                             {"f2", ElementType::kF16},  {"f4", ElementType::kF32}, {"f8", ElementType::kF64},
+                             {"V2", ElementType::kBF16}};
+constexpr std::string_view kByteOrders = "<>|=";
 
 // The length of the header, which begins at `offset` then.
 absl::StatusOr<int64_t> ReadPrefix(ByteStream& stream, const std::string& name, int64_t& offset) {
@@ -58,23 +65,45 @@ absl::StatusOr<std::string> ReadHeader(ByteStream& stream, const std::string& na
 }
 
 absl::Status CheckHeader(const NpyHeader& header, const std::string& name, ElementType& type) {
-  const auto found = std::ranges::find(kDescrs, std::string_view(header.descr), &Descr::text);
-  if (found == std::end(kDescrs)) {
+  const std::string_view descr = header.descr;
+  const auto found = std::ranges::find(kDescrs, descr.substr(std::min<size_t>(1, descr.size())), &Descr::text);
+  if (found == std::end(kDescrs) || kByteOrders.find(descr[0]) == std::string_view::npos) {
     return InvalidArgument(
-        "{}: found elements of {}, allowed are '<f4' (f32), '<f8' (f64), '<i4' (i32), '<i8' (i64), '|u1' (u8), '|i1' "
-        "(i8) and '<i2' (i16)",
+        "{}: found elements of {}; expected truth values (b1), integers (i1 to i8, u1 to u8) or floating numbers (f2, "
+        "f4, f8); numpy.ndarray.astype converts them",
         name, Quoted(header.descr));
   }
   type = found->type;
-  if (header.fortran_order) {
-    return InvalidArgument("{}: found Fortran order, allowed is C order (numpy.ascontiguousarray makes it)", name);
-  }
   if (header.shape.empty() || header.shape.size() > kMostDimensions) {
     return InvalidArgument("{}: found {} dimensions, allowed are 1 to {}, the first one the rows", name,
                            header.shape.size(), kMostDimensions);
   }
   if (std::ranges::find(header.shape, 0) == header.shape.end()) return absl::OkStatus();
   return InvalidArgument("{}: found an array without elements, allowed are sizes from 1", name);
+}
+
+// From Fortran order, in which the first dimension changes fastest, to C order, in which the last one does.
+absl::Status MakeRowMajor(const std::string& name, Array& array) {
+  const auto longer = [](int64_t size) { return size > 1; };
+  if (std::ranges::count_if(array.sizes, longer) < 2) return absl::OkStatus();
+  RETURN_IF_ERROR(CheckMemory(name, static_cast<int64_t>(array.bytes.size())));
+  const size_t dimensions = array.sizes.size();
+  const int64_t element = SizeOf(array.type);
+  std::vector<int64_t> steps(dimensions, element), at(dimensions, 0);
+  for (size_t d = 1; d < dimensions; ++d) steps[d] = steps[d - 1] * array.sizes[d - 1];
+  std::vector<uint8_t> ordered(array.bytes.size());
+  int64_t from = 0;
+  for (auto to = ordered.begin(); to != ordered.end(); to += element) {
+    std::copy_n(array.bytes.begin() + from, element, to);
+    for (size_t d = dimensions; d-- > 0;) {
+      from += steps[d];
+      if (++at[d] < array.sizes[d]) break;
+      from -= steps[d] * array.sizes[d];
+      at[d] = 0;
+    }
+  }
+  array.bytes = std::move(ordered);
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -88,6 +117,8 @@ absl::StatusOr<Array> ReadNpy(ByteStream& stream, const std::string& name) {
   RETURN_IF_ERROR(CheckHeader(header, name, array.type));
   array.sizes = header.shape;
   RETURN_IF_ERROR(ReadElements(stream, name, offset, offset + length, kLargestArray, array));
+  if (header.descr.starts_with('>')) TurnElements(array);
+  if (header.fortran_order) RETURN_IF_ERROR(MakeRowMajor(name, array));
   return array;
 }
 

@@ -3,9 +3,9 @@
 //
 //   "\x93NUMPY", major, minor | the header's length, 2 bytes (1.0) or 4 (2.0) | the header | the elements
 //
-// The header is a Python literal, {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }. Read are little-endian
-// elements in C order: u8, i8, i16, i32, i64, f32, f64. Every other array is kInvalidArgument, as in
-// runtime/data/idx.h.
+// The header is a Python literal, {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }. Truth values, integers
+// and floating numbers of every size up to 8 bytes are read, in either byte order, in C or Fortran order; bf16 has the
+// descr '<V2' (ml_dtypes). Every other array is kInvalidArgument, as in runtime/data/idx.h.
 #ifndef PARTITA_RUNTIME_DATA_ARRAYS_NPY_H_
 #define PARTITA_RUNTIME_DATA_ARRAYS_NPY_H_
 

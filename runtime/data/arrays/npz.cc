@@ -9,6 +9,9 @@
 #include <utility>
 
 #include "graph/value/node_name.h"
+#include "runtime/base/file_kind.h"
+#include "runtime/base/file_name.h"
+#include "runtime/base/input_file.h"
 #include "runtime/base/status.h"
 #include "runtime/data/arrays/npy.h"
 #include "runtime/data/byte_stream.h"
@@ -62,18 +65,39 @@ int64_t BoundOf(const unz_file_info64& info) {
   return std::min(plain, info.compression_method == kStored ? packed : packed * kLargestExpansion + kWindow);
 }
 
+// Behind the header at the beginning of the file: 30 bytes, of which the last four are the lengths of a name and of a
+// field behind it.
+absl::StatusOr<int64_t> FirstData(const std::string& path) {
+  constexpr int64_t kHeaderBytes = 30;
+  ASSIGN_OR_RETURN(InputFile file, InputFile::Open(path));
+  std::string header;
+  RETURN_IF_ERROR(file.Append(std::min(kHeaderBytes, file.size()), header));
+  if (static_cast<int64_t>(header.size()) < kHeaderBytes) return Damaged(path);
+  const auto byte = [&](size_t at) { return int64_t{static_cast<uint8_t>(header[at])}; };
+  return kHeaderBytes + byte(26) + (byte(27) << 8) + byte(28) + (byte(29) << 8);
+}
+
 class NpzFile : public ArrayFile {
  public:
   NpzFile(std::string path, Archive archive) : path_(std::move(path)), archive_(std::move(archive)) {}
 
   absl::Status ReadDirectory() {
+    ASSIGN_OR_RETURN(first_data_, FirstData(path_));
     int code = unzGoToFirstFile(archive_.get());
     while (code == UNZ_OK) {
       RETURN_IF_ERROR(AddMember());
       code = unzGoToNextFile(archive_.get());
     }
     if (code != UNZ_END_OF_LIST_OF_FILE) return Damaged(path_);
-    if (keys_.empty()) return InvalidArgument("{}: the archive has no member that ends in .npy", path_);
+    if (!first_known_) {
+      return InvalidArgument(
+          "{}: found other bytes before the zip archive (several archives one behind the other?); expected one archive",
+          path_);
+    }
+    if (keys_.empty()) {
+      return InvalidArgument("{}: is {}; expected an archive with members that end in .npy", path_,
+                             KindOfFileAt(path_));
+    }
     return absl::OkStatus();
   }
 
@@ -100,6 +124,16 @@ class NpzFile : public ArrayFile {
   }
 
  private:
+  // Of several archives in one file the library reads the last one: the directory must know the member at the
+  // beginning.
+  absl::Status FindFirst() {
+    int method = 0, level = 0;
+    if (unzOpenCurrentFile2(archive_.get(), &method, &level, /*raw=*/1) != UNZ_OK) return Damaged(path_);
+    first_known_ = static_cast<int64_t>(unzGetCurrentFileZStreamPos64(archive_.get())) == first_data_;
+    unzCloseCurrentFile(archive_.get());
+    return absl::OkStatus();
+  }
+
   absl::Status AddMember() {
     std::string name(std::numeric_limits<uint16_t>::max(), '\0');
     unz64_file_pos place = {};
@@ -109,7 +143,8 @@ class NpzFile : public ArrayFile {
       return Damaged(path_);
     }
     name.resize(std::min<size_t>(info.size_filename, name.size()));
-    if (!name.ends_with(kEnding)) return absl::OkStatus();
+    if (!first_known_) RETURN_IF_ERROR(FindFirst());
+    if (!HasEnding(name, kEnding) || IsForeignFile(name)) return absl::OkStatus();
     std::string key = name.substr(0, name.size() - kEnding.size());
     if (!places_.emplace(key, place).second) {
       return InvalidArgument("{}: found two arrays {}, allowed is one of a name", path_, Quoted(key));
@@ -122,6 +157,8 @@ class NpzFile : public ArrayFile {
   const Archive archive_;
   std::vector<std::string> keys_;
   std::map<std::string, unz64_file_pos> places_;
+  int64_t first_data_ = 0;    // where the bytes of the member at the beginning of the file begin
+  bool first_known_ = false;  // the directory has it
 };
 
 }  // namespace

@@ -10,7 +10,8 @@
 
 namespace partita {
 
-// Members with other names are left alone. kInvalidArgument: no zip archive, or one that is damaged; a key twice.
+// Members with other names are skipped. kInvalidArgument: no zip archive, one that is damaged, several of them one
+// behind the other (`cat`), a key twice.
 // Reading an array checks its sum, and refuses what is encrypted or compressed in another way.
 absl::StatusOr<std::unique_ptr<ArrayFile>> OpenNpz(const std::string& path);
 

@@ -43,6 +43,7 @@ class PairBatches : public BatchSource {
   int64_t batch_rows() const override { return batch_rows_; }
   int64_t batches_per_epoch() const override { return order_.batches_per_epoch(); }
   std::string word_weights() const override { return kWeightsField; }
+  bool is_empty(int64_t sample) const override { return WordsOf(used_[sample]).source.empty(); }
   int64_t buckets() const override { return static_cast<int64_t>(fields_.size()); }
   int64_t bucket(int64_t batch) const override { return order_.bucket(batch); }
   const std::vector<Field>& fields_of(int64_t bucket) const override { return fields_[bucket]; }

@@ -102,7 +102,7 @@ std::vector<Field> PairFields(const std::vector<WantedField>& wanted, const Pair
 void FillPairField(const Field& field, const PairWords* pair, std::span<std::byte> out) {
   constexpr int32_t kBegin[] = {kBeginId}, kEnd[] = {kEndId};
   if (field.name == kSourceLengthsField) {
-    WriteSome(pair == nullptr ? 1 : static_cast<int32_t>(pair->source.size()), 1, out);
+    WriteSome(pair == nullptr ? 1 : std::max(1, static_cast<int32_t>(pair->source.size())), 1, out);
   } else if (pair == nullptr) {
     std::ranges::fill(out, std::byte{0});
   } else if (field.name == kSourceField) {

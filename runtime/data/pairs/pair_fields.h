@@ -45,7 +45,7 @@ struct PairWords {
 };
 
 // A row of one of them. Null: the row only fills a batch up; it has zeros, and a length of 1, so that no mean over its
-// source is one over nothing.
+// source is one over nothing. So has a source without words.
 void FillPairField(const Field& field, const PairWords* pair, std::span<std::byte> out);
 
 }  // namespace partita

@@ -17,9 +17,9 @@ absl::StatusOr<PairSet> ReadPairs(const std::string& source, const std::string& 
                          pairs.target.count(), source, pairs.source.count());
 }
 
-absl::StatusOr<PairSet> ReadSources(const std::string& source, const Vocabulary& vocabulary) {
+absl::StatusOr<PairSet> ReadSources(const std::string& source, const Vocabulary& vocabulary, EmptyLines empty) {
   PairSet pairs;
-  ASSIGN_OR_RETURN(pairs.source, ReadSentences(source, vocabulary));
+  ASSIGN_OR_RETURN(pairs.source, ReadSentences(source, vocabulary, empty));
   pairs.target.path = source;
   pairs.target.ends.resize(pairs.source.ends.size());
   return pairs;

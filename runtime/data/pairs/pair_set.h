@@ -21,8 +21,9 @@ struct PairSet {
 // As ReadSentences; kInvalidArgument as well: files with different numbers of lines.
 absl::StatusOr<PairSet> ReadPairs(const std::string& source, const std::string& target, const Vocabulary& vocabulary);
 
-// Sources alone, for who reads no targets: those have no words.
-absl::StatusOr<PairSet> ReadSources(const std::string& source, const Vocabulary& vocabulary);
+// Sources alone, for a graph that reads no targets: those have no words.
+absl::StatusOr<PairSet> ReadSources(const std::string& source, const Vocabulary& vocabulary,
+                                    EmptyLines empty = EmptyLines::kRefused);
 
 // A hash of the sentences: ranks compare it, so that none trains on others.
 uint64_t Digest(const PairSet& pairs);

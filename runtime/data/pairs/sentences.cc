@@ -1,12 +1,13 @@
 #include "runtime/data/pairs/sentences.h"
 
+#include <algorithm>
 #include <iterator>
 #include <string_view>
 
 #include "graph/value/node_name.h"
-#include "runtime/base/files.h"
 #include "runtime/base/memory.h"
 #include "runtime/base/status.h"
+#include "runtime/base/text_file.h"
 #include "runtime/data/text/words.h"
 
 namespace partita {
@@ -18,7 +19,7 @@ bool IsMark(int32_t id) { return id < static_cast<int32_t>(std::size(kPairMarks)
 
 // Adds a line's words; `place` says which line it is.
 absl::Status AddSentence(std::string_view line, const std::string& place, const Vocabulary& vocabulary,
-                         Sentences& sentences) {
+                         EmptyLines empty, Sentences& sentences) {
   int64_t position = 0;
   for (std::string_view word = NextWord(line); !word.empty(); word = NextWord(line)) {
     ++position;
@@ -29,7 +30,7 @@ absl::Status AddSentence(std::string_view line, const std::string& place, const 
     }
     sentences.words.push_back(id);
   }
-  if (position == 0) return InvalidArgument("{}: found no words", place);
+  if (position == 0 && empty == EmptyLines::kRefused) return InvalidArgument("{}: found no words", place);
   sentences.ends.push_back(static_cast<int64_t>(sentences.words.size()));
   return absl::OkStatus();
 }
@@ -46,16 +47,17 @@ absl::Status CheckPairMarks(const Vocabulary& vocabulary) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<Sentences> ReadSentences(const std::string& path, const Vocabulary& vocabulary) {
-  ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path, kLargest));
-  // A word and the space behind it are two bytes at least, and so is a line.
-  RETURN_IF_ERROR(CheckMemory(path, static_cast<int64_t>(bytes.size() / 2 * (sizeof(int32_t) + sizeof(int64_t)))));
+absl::StatusOr<Sentences> ReadSentences(const std::string& path, const Vocabulary& vocabulary, EmptyLines empty) {
+  ASSIGN_OR_RETURN(const std::string bytes, ReadTextFile(path, kLargest));
+  // A word and the space behind it are two bytes at least; an empty line is one.
+  const size_t most = std::max(bytes.size() / 2 * (sizeof(int32_t) + sizeof(int64_t)), bytes.size() * sizeof(int64_t));
+  RETURN_IF_ERROR(CheckMemory(path, static_cast<int64_t>(most)));
   Sentences sentences;
   sentences.path = path;
-  std::string_view rest = LinesOf(bytes);
+  std::string_view rest = bytes;
   for (int64_t line = 1; !rest.empty(); ++line) {
     const std::string place = fmt::format("{}: line {}", path, line);
-    RETURN_IF_ERROR(AddSentence(NextLine(rest), place, vocabulary, sentences));
+    RETURN_IF_ERROR(AddSentence(NextLine(rest), place, vocabulary, empty, sentences));
   }
   if (sentences.count() == 0) return InvalidArgument("{}: found no lines", path);
   return sentences;

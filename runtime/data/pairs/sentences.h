@@ -31,9 +31,13 @@ struct Sentences {
   }
 };
 
+enum class EmptyLines { kRefused, kAllowed };
+
 // The words of each line, that stand between spaces; one that the vocabulary has not is kUnknown. kInvalidArgument,
-// with line and position from 1: a line without words, a mark other than kUnknown in it, no lines.
-absl::StatusOr<Sentences> ReadSentences(const std::string& path, const Vocabulary& vocabulary);
+// with line and position from 1: a line without words where that is not allowed, a mark other than kUnknown in it, no
+// lines.
+absl::StatusOr<Sentences> ReadSentences(const std::string& path, const Vocabulary& vocabulary,
+                                        EmptyLines empty = EmptyLines::kRefused);
 
 }  // namespace partita
 

@@ -12,6 +12,9 @@ namespace partita {
 
 enum class BadFilePolicy { kStop, kSkip };
 
+// Follows the sentence about a file that ends the run.
+inline constexpr char kSkipHint[] = "; --bad-files=skip skips such files";
+
 // What was left out. Thread-compatible.
 struct BadFiles {
   static constexpr size_t kTold = 5;
@@ -20,8 +23,8 @@ struct BadFiles {
   int64_t count = 0;
   std::vector<std::string> first;  // what is wrong with the first few
 
-  // `bad` says what is wrong with a file: returned if the policy is to stop, else counted. What is no fault of the file
-  // (there is no memory) is returned under either.
+  // `bad` says what is wrong with a file. Under kStop it is returned with kSkipHint; under kSkip it is counted. An
+  // error that is not the file's (there is no memory) is returned under either.
   absl::Status Add(const absl::Status& bad);
 };
 

@@ -153,9 +153,9 @@ int64_t PictureBatches::left_out() const {
 }
 
 absl::Status PictureBatches::LeaveOut(int64_t sample, const absl::Status& bad) const {
-  // What is evaluated is counted sample by sample: none takes another's place.
-  if (options_.mode == BatchMode::kEvaluation) return bad;
   BadFiles files;
+  // An evaluation counts each sample once: no other picture takes a damaged one's place.
+  if (options_.mode == BatchMode::kEvaluation && options_.bad_files == BadFilePolicy::kSkip) return bad;
   files.policy = options_.bad_files;
   RETURN_IF_ERROR(files.Add(bad));
   const std::lock_guard lock(mutex_);

@@ -3,10 +3,11 @@
 #include <xxhash.h>
 
 #include <algorithm>
-#include <cctype>
 #include <filesystem>
+#include <functional>
 #include <map>
 
+#include "runtime/base/file_name.h"
 #include "runtime/base/status.h"
 #include "runtime/data/pictures/codec/decode.h"
 
@@ -17,15 +18,13 @@ namespace fs = std::filesystem;
 
 constexpr size_t kMostClasses = 1 << 24;
 
-bool IsHidden(const fs::directory_entry& entry) { return entry.path().filename().native().starts_with('.'); }
-
-// What is in a folder and not hidden, by name.
+// What is in a folder and not foreign, by name.
 absl::StatusOr<std::vector<fs::directory_entry>> Entries(const std::string& folder) {
   std::error_code error;
   std::vector<fs::directory_entry> entries;
   fs::directory_iterator next(folder, error);
   while (!error && next != fs::directory_iterator()) {
-    if (!IsHidden(*next)) entries.push_back(*next);
+    if (!IsForeignFile(next->path().filename().native())) entries.push_back(*next);
     next.increment(error);
   }
   if (error) return InvalidArgument("{}: cannot read the folder: {}", folder, error.message());
@@ -62,28 +61,36 @@ absl::Status AddFile(const fs::directory_entry& entry, const std::string& name, 
   return absl::OkStatus();
 }
 
-// All files below `set.folder`/`name`, which may be empty.
-absl::Status AddFiles(const std::string& name, int32_t label, PictureSets& sets, PictureSet& set) {
+// Whether a file of this name belongs to a set that is needed; null: all do.
+using Wanted = std::function<bool(const std::string& name)>;
+
+// The files below `set.folder`/`name`, which may be empty.
+absl::Status AddFiles(const std::string& name, int32_t label, const Wanted& wanted, PictureSets& sets,
+                      PictureSet& set) {
   ASSIGN_OR_RETURN(const std::vector<fs::directory_entry> entries, Entries(set.folder + "/" + name));
   for (const fs::directory_entry& entry : entries) {
     const std::string inner = (name.empty() ? "" : name + "/") + entry.path().filename().native();
     std::error_code ignored;
-    const bool deeper = fs::is_directory(entry.symlink_status(ignored));
-    RETURN_IF_ERROR(deeper ? AddFiles(inner, label, sets, set) : AddFile(entry, inner, label, sets, set));
+    if (fs::is_directory(entry.symlink_status(ignored))) {
+      RETURN_IF_ERROR(AddFiles(inner, label, wanted, sets, set));
+    } else if (!wanted || wanted(inner)) {
+      RETURN_IF_ERROR(AddFile(entry, inner, label, sets, set));
+    }
   }
   return absl::OkStatus();
 }
 
-absl::Status AddClasses(const std::vector<std::string>& names, const char* who, DecodeThreads& threads,
-                        PictureSets& sets, PictureSet& set) {
+absl::Status AddClasses(const std::vector<std::string>& names, const char* who, const Wanted& wanted,
+                        DecodeThreads& threads, PictureSets& sets, PictureSet& set) {
   std::map<std::string, int32_t> labels;
   for (const std::string& name : sets.classes) labels.emplace(name, static_cast<int32_t>(labels.size()));
   for (const std::string& name : names) {
     const auto label = labels.find(name);
     if (label == labels.end()) return InvalidArgument("{}/{}: found a class that {} lacks", set.folder, name, who);
-    RETURN_IF_ERROR(AddFiles(name, label->second, sets, set));
+    RETURN_IF_ERROR(AddFiles(name, label->second, wanted, sets, set));
   }
   RETURN_IF_ERROR(KeepPictures(set, threads, sets.bad));
+  if (wanted) return absl::OkStatus();  // of a part a class may have none
   std::vector<bool> seen(sets.classes.size());
   for (const PictureSample& sample : set.samples) seen[static_cast<size_t>(sample.label)] = true;
   for (const std::string& name : names) {
@@ -120,7 +127,8 @@ absl::StatusOr<PictureSets> ScanLoosePictures(const std::string& folder, const S
   PictureSets sets;
   sets.bad.policy = options.bad_files;
   sets.test.folder = folder;
-  RETURN_IF_ERROR(AddFiles("", 0, sets, sets.test));
+  sets.test.decode_bytes = options.decode_bytes;
+  RETURN_IF_ERROR(AddFiles("", 0, nullptr, sets, sets.test));
   RETURN_IF_ERROR(KeepPictures(sets.test, threads, sets.bad));
   if (!sets.test.samples.empty()) return sets;
   return InvalidArgument("{}: found no pictures; {} other files were left out", folder, sets.bad.count);
@@ -140,10 +148,8 @@ void HoldOut(double share, PictureSets& sets) {
 bool HasLoosePictures(const std::string& folder) {
   const absl::StatusOr<std::vector<fs::directory_entry>> entries = Entries(folder);
   return entries.ok() && std::ranges::any_of(*entries, [](const fs::directory_entry& entry) {
-           std::string ending = entry.path().extension().string();
-           for (char& c : ending) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
            std::error_code ignored;
-           return (ending == ".png" || ending == ".jpg" || ending == ".jpeg") && !entry.is_directory(ignored);
+           return HasPictureEnding(entry.path().native()) && !entry.is_directory(ignored);
          });
 }
 
@@ -164,7 +170,7 @@ absl::Status KeepPictures(PictureSet& set, DecodeThreads& threads, BadFiles& bad
     } else {
       status = ReadPictureStart(set, sample, kPictureHeadBytes, bytes);
     }
-    if (status.ok()) status = ReadPictureHead(PathOf(set, sample), bytes).status();
+    if (status.ok()) status = ReadPictureHead(PathOf(set, sample), bytes, set.decode_bytes).status();
     return absl::OkStatus();
   }));
   return set.Keep(found, bad);
@@ -183,19 +189,28 @@ absl::StatusOr<PictureSets> ScanPictureFolder(const std::string& folder, const S
   PictureSets sets;
   sets.bad.policy = options.bad_files;
   sets.classes = options.classes;
+  sets.train.decode_bytes = sets.test.decode_bytes = options.decode_bytes;
   const char* const who = options.classes.empty() ? "training" : "the training of the model that is loaded";
   const bool divided = has("train") || !test.empty();
   sets.train.folder = has("train") ? folder + "/train" : folder;
-  if (has("train") || !divided) {
-    ASSIGN_OR_RETURN(const std::vector<std::string> classes, ClassesIn(sets.train.folder, sets));
-    RETURN_IF_ERROR(AddClasses(classes, who, threads, sets, sets.train));
+  // Without a test folder the test set is a share of the training folder.
+  const bool held_out = test.empty();
+  Wanted wanted;
+  if (held_out && !(options.train && options.test)) {
+    wanted = [&](const std::string& name) { return options.Wants(IsHeldOut(name, options.test_share)); };
   }
-  if (test.empty()) {
+  const bool opened = options.train || held_out;
+  // The names of classes are needed even where no training picture is, unless a model has them.
+  if ((has("train") || !divided) && (opened || sets.classes.empty())) {
+    ASSIGN_OR_RETURN(const std::vector<std::string> classes, ClassesIn(sets.train.folder, sets));
+    if (opened) RETURN_IF_ERROR(AddClasses(classes, who, wanted, threads, sets, sets.train));
+  }
+  if (held_out) {
     HoldOut(options.test_share, sets);
-  } else {
+  } else if (options.test) {
     sets.test.folder = tests;
     ASSIGN_OR_RETURN(const std::vector<std::string> classes, ClassesIn(tests, sets));
-    RETURN_IF_ERROR(AddClasses(classes, who, threads, sets, sets.test));
+    RETURN_IF_ERROR(AddClasses(classes, who, nullptr, threads, sets, sets.test));
   }
   if (!sets.train.samples.empty() || !sets.test.samples.empty()) return sets;
   return InvalidArgument("{}: found no pictures; {} other files were left out", folder, sets.bad.count);

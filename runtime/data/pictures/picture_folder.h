@@ -5,8 +5,8 @@
 //   FOLDER/test/PICTURE, FOLDER/PICTURE                  of no class: what is predicted
 //
 // Classes are the names of the folders in the order of their bytes. Whatever lies below a class's folder, however deep,
-// belongs to it. Hidden files and folders, and files beside the folders of classes, are not looked at. A link to a file
-// is followed, one to a folder only where it is a class.
+// belongs to it. Skipped are foreign files and folders (IsForeignFile) and files beside the folders of classes. A link
+// to a file is followed, one to a folder only where it is a class.
 #ifndef PARTITA_RUNTIME_DATA_PICTURES_PICTURE_FOLDER_H_
 #define PARTITA_RUNTIME_DATA_PICTURES_PICTURE_FOLDER_H_
 
@@ -29,11 +29,17 @@ struct ScanOptions {
   // for a model that has learnt them.
   int64_t labels_below = 0;
   bool one_class = false;
+
+  int64_t decode_bytes = kDecodeBytes;  // that decoding one picture may take
+
+  // Which sets the caller needs: no file of the other one is opened, so a bad file there is no error.
+  bool train = true, test = true;
+  bool Wants(bool of_test) const { return of_test ? test : train; }
 };
 
-// Looks at the beginning of each file. Bad are: what is neither a JPEG nor a PNG file or too large, what is no file, a
-// link that leads nowhere, a class without pictures. kInvalidArgument whatever the policy: no such folder, fewer than
-// two classes, a class that training, or the model, has not, no pictures.
+// Looks at the beginning of each file of the sets that are needed. Bad are: what is neither a JPEG nor a PNG file or
+// too large, what is no file, a link that leads nowhere, a class without pictures. kInvalidArgument whatever the
+// policy: no such folder, fewer than two classes, a class that training, or the model, has not, no pictures.
 absl::StatusOr<PictureSets> ScanPictureFolder(const std::string& folder, const ScanOptions& options,
                                               DecodeThreads& threads);
 

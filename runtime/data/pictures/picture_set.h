@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "runtime/data/pictures/bad_files.h"
+#include "runtime/data/pictures/codec/picture.h"
 
 namespace partita {
 
@@ -23,6 +24,7 @@ struct PictureSet {
   std::string folder;
   std::vector<std::string> shards;  // names in the folder
   std::vector<PictureSample> samples;
+  int64_t decode_bytes = kDecodeBytes;  // that decoding one of them may take
 
   // Takes out the samples of which `found` is an error, and tells `bad` of them in their order; none if that is an
   // error.

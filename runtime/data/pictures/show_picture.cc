@@ -26,7 +26,7 @@ struct Scratch {
 
 absl::Status Decode(const PictureSet& set, const PictureSample& sample, int channels, Scratch& scratch) {
   RETURN_IF_ERROR(ReadPicture(set, sample, scratch.file));
-  return DecodePicture(PathOf(set, sample), scratch.file, channels, scratch.picture);
+  return DecodePicture(PathOf(set, sample), scratch.file, channels, scratch.picture, set.decode_bytes);
 }
 
 Scratch& ThreadScratch() {

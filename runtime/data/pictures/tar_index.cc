@@ -9,6 +9,8 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
+#include <filesystem>
+#include <map>
 #include <optional>
 #include <string_view>
 #include <system_error>
@@ -20,6 +22,7 @@ namespace {
 
 constexpr int64_t kBlock = 512;
 constexpr int64_t kLargestExtension = 1 << 20;  // bytes of a pax header or a GNU name
+constexpr int kMostLinks = 40;                  // that lead from one to the next, as Linux has it
 
 using Block = std::array<char, kBlock>;
 
@@ -27,7 +30,7 @@ using Block = std::array<char, kBlock>;
 struct Place {
   size_t begin, size;
 };
-constexpr Place kName = {0, 100}, kSize = {124, 12}, kChecksum = {148, 8}, kPrefix = {345, 155};
+constexpr Place kName = {0, 100}, kSize = {124, 12}, kChecksum = {148, 8}, kLink = {157, 100}, kPrefix = {345, 155};
 constexpr size_t kType = 156;
 
 std::string_view Text(const Block& block, Place place) {
@@ -65,7 +68,7 @@ bool IsHeader(const Block& block) {
 
 // What extended headers say of the entry behind them.
 struct Extension {
-  std::optional<std::string> name;
+  std::optional<std::string> name, link;
   std::optional<int64_t> size;
 };
 
@@ -81,6 +84,7 @@ bool ReadPax(std::string_view records, Extension& extension) {
     if (equals == std::string_view::npos) return false;
     const std::string_view key = record.substr(0, equals), value = record.substr(equals + 1);
     if (key == "path") extension.name = std::string(value);
+    if (key == "linkpath") extension.link = std::string(value);
     if (key == "size") {
       int64_t size = -1;
       std::from_chars(value.data(), value.data() + value.size(), size);
@@ -90,6 +94,12 @@ bool ReadPax(std::string_view records, Extension& extension) {
     records.remove_prefix(length);
   }
   return true;
+}
+
+// "./a//b/../c" is "a/c".
+std::string Normal(const std::string& path) {
+  const std::string normal = std::filesystem::path(path).lexically_normal().native();
+  return normal.starts_with("./") ? normal.substr(2) : normal;
 }
 
 class TarReader {
@@ -103,13 +113,26 @@ class TarReader {
     struct stat info;
     if (::fstat(fd_, &info) != 0 || !S_ISREG(info.st_mode)) return InvalidArgument("{}: found no file", path_);
     file_size_ = info.st_size;
-    while (true) {
-      Block block;
-      ASSIGN_OR_RETURN(const bool there, ReadAt(at_, block.data(), kBlock));
-      if (!there) return Bad("its end, allowed is one behind two blocks of zeros");
-      if (std::ranges::all_of(block, [](char byte) { return byte == 0; })) return std::move(entries_);
-      RETURN_IF_ERROR(ReadEntry(block));
+    bool ended = false;  // by blocks of zeros, behind which a further archive may begin
+    while (at_ < file_size_ || !ended) {
+      Block block = {};
+      const int64_t there = std::min(kBlock, file_size_ - at_);
+      ASSIGN_OR_RETURN(const bool whole, ReadAt(at_, block.data(), there));
+      const bool zeros = std::ranges::all_of(block, [](char byte) { return byte == 0; });
+      if (!whole || (there < kBlock && !(zeros && ended))) {
+        return Bad("its end, allowed is one behind two blocks of zeros");
+      }
+      if (zeros) {
+        ended = true;
+        extension_ = {};
+        SkipHole();
+      } else {
+        ended = false;
+        RETURN_IF_ERROR(ReadEntry(block));
+      }
     }
+    FollowLinks();
+    return std::move(entries_);
   }
 
  private:
@@ -131,6 +154,14 @@ class TarReader {
     return true;
   }
 
+  // Goes over a block of zeros, and over all zeros behind it that the file system does not store.
+  void SkipHole() {
+    at_ += kBlock;
+    const off_t data = ::lseek(fd_, at_, SEEK_DATA);
+    if (data >= 0) at_ = std::max(at_, static_cast<int64_t>(data) / kBlock * kBlock);
+    if (data < 0 && errno == ENXIO) at_ = file_size_;
+  }
+
   absl::Status ReadEntry(const Block& block) {
     if (at_ == 0 && std::string_view(block.data(), 2) == "\x1f\x8b") {
       return Bad("compressed data, allowed is a plain tar archive, whose parts can be read in any order");
@@ -138,8 +169,10 @@ class TarReader {
     const std::optional<int64_t> stored = Number(block, kSize);
     if (!IsHeader(block) || !stored) return Bad("no header of a tar archive");
     const char type = block[kType];
-    const bool extends = type == 'x' || type == 'L';
-    const int64_t size = extends ? *stored : extension_.size.value_or(*stored);
+    const bool extends = type == 'x' || type == 'L' || type == 'K';
+    // Some writers give a link the size of its file, whose bytes do not follow.
+    const bool links = type == '1' || type == '2';
+    const int64_t size = extends ? *stored : extension_.size.value_or(links ? 0 : *stored);
     const int64_t begin = at_ + kBlock;
     if (size > file_size_ - begin)
       return Bad(
@@ -147,9 +180,9 @@ class TarReader {
     if (extends) {
       RETURN_IF_ERROR(ReadExtension(type, begin, size));
     } else {
-      if (type == '0' || type == '\0' || type == '7') entries_.push_back({NameOf(block), begin, size});
+      AddEntry(block, begin, size);
       // Of the headers that speak of others only what comes behind them is meant.
-      if (type != 'g' && type != 'K') extension_ = {};
+      if (type != 'g') extension_ = {};
     }
     at_ = begin + (size + kBlock - 1) / kBlock * kBlock;
     return absl::OkStatus();
@@ -159,12 +192,50 @@ class TarReader {
     if (size > kLargestExtension) return Bad(fmt::format("a name of {} bytes", size));
     std::string text(static_cast<size_t>(size), '\0');
     RETURN_IF_ERROR(ReadAt(begin, text.data(), size).status());
-    if (type == 'L') {
-      extension_.name = text.substr(0, text.find('\0'));
+    if (type == 'L' || type == 'K') {
+      (type == 'L' ? extension_.name : extension_.link) = text.substr(0, text.find('\0'));
     } else if (!ReadPax(text, extension_)) {
       return Bad("no records of an extended header");
     }
     return absl::OkStatus();
+  }
+
+  void AddEntry(const Block& block, int64_t begin, int64_t size) {
+    const char type = block[kType];
+    const bool file = type == '0' || type == '\0' || type == '7', hard_link = type == '1', soft_link = type == '2';
+    if (!file && !hard_link && !soft_link) return;
+    std::string name = NameOf(block);
+    if (name.ends_with('/')) return;  // a folder, as the oldest archives have it
+    if (file) {
+      entries_.push_back({std::move(name), begin, size, ""});
+      return;
+    }
+    const std::string target = extension_.link.value_or(std::string(Text(block, kLink)));
+    const size_t slash = name.rfind('/');
+    const bool beside = soft_link && slash != std::string::npos && !target.starts_with('/');
+    entries_.push_back({name, 0, 0, beside ? name.substr(0, slash + 1) + target : target});
+  }
+
+  // Gives links the bytes of the file that they lead to. Of two files of one name a link means the one before it, as
+  // whoever unpacks the archive finds it, or else the first behind it.
+  void FollowLinks() {
+    std::map<std::string, std::vector<size_t>> places;
+    std::vector<size_t> followed;
+    for (size_t i = 0; i < entries_.size(); ++i) places[Normal(entries_[i].name)].push_back(i);
+    for (size_t i = 0; i < entries_.size(); ++i) {
+      size_t at = i;
+      for (int links = 0; links < kMostLinks && !entries_[at].link.empty(); ++links) {
+        const auto found = places.find(Normal(entries_[at].link));
+        if (found == places.end()) break;
+        const auto behind = std::ranges::lower_bound(found->second, at);
+        at = behind == found->second.begin() ? *behind : *(behind - 1);
+      }
+      if (!entries_[at].link.empty()) continue;
+      entries_[i].offset = entries_[at].offset;
+      entries_[i].size = entries_[at].size;
+      if (at != i) followed.push_back(i);
+    }
+    for (const size_t i : followed) entries_[i].link.clear();
   }
 
   std::string NameOf(const Block& block) const {

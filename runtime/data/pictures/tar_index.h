@@ -14,12 +14,14 @@ struct TarEntry {
   std::string name;
   int64_t offset = 0;  // of its bytes in the archive
   int64_t size = 0;
+  std::string link;  // of a link that leads to no file of the archive: where it leads; else empty
 };
 
-// The regular files of an archive in its order: ustar, with the long names and large sizes of pax and GNU; folders,
-// links and devices are passed over. libarchive, which reads more forms, does not tell where bytes lie.
-// kInvalidArgument: the archive, the offset and what was found: a compressed one, a header whose checksum is wrong, an
-// end in the middle.
+// The regular files of an archive in its order, and the links to them (hard and symbolic), which have the bytes of the
+// file: ustar, with the long names and large sizes of pax and GNU. Folders and devices are skipped. Archives one behind
+// the other in one file (`cat a.tar b.tar`) are read to the last one, as `tar --ignore-zeros` does. libarchive, which
+// reads more forms, does not report where bytes lie. kInvalidArgument: the archive, the offset and what was found: a
+// compressed one, a header whose checksum is wrong, an end in the middle.
 absl::StatusOr<std::vector<TarEntry>> ReadTarIndex(const std::string& path);
 
 }  // namespace partita

@@ -4,10 +4,10 @@
 #include <string_view>
 
 #include "graph/value/node_name.h"
-#include "runtime/base/files.h"
 #include "runtime/base/memory.h"
 #include "runtime/base/number.h"
 #include "runtime/base/status.h"
+#include "runtime/base/text_file.h"
 #include "runtime/data/text/words.h"
 
 namespace partita {
@@ -18,11 +18,11 @@ constexpr int64_t kLargest = int64_t{1} << 40;  // bytes
 // The ids of a text. `id_of` says the id of a word, or an error without its place; `end`: the id behind each line.
 template <typename IdOf>
 absl::StatusOr<std::vector<int32_t>> Read(const std::string& path, std::optional<int32_t> end, const IdOf& id_of) {
-  ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path, kLargest));
+  ASSIGN_OR_RETURN(const std::string bytes, ReadTextFile(path, kLargest));
   // A word and the space behind it are two bytes at least.
   RETURN_IF_ERROR(CheckMemory(path, static_cast<int64_t>(bytes.size() / 2 * sizeof(int32_t))));
   std::vector<int32_t> ids;
-  std::string_view rest = LinesOf(bytes);
+  std::string_view rest = bytes;
   for (int64_t line = 1; !rest.empty(); ++line) {
     std::string_view words = NextLine(rest);
     int64_t position = 0;

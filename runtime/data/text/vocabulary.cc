@@ -3,8 +3,8 @@
 #include <limits>
 
 #include "graph/value/node_name.h"
-#include "runtime/base/files.h"
 #include "runtime/base/status.h"
+#include "runtime/base/text_file.h"
 #include "runtime/data/text/words.h"
 
 namespace partita {
@@ -15,11 +15,11 @@ constexpr int64_t kLargest = int64_t{1} << 32;  // bytes
 }  // namespace
 
 absl::StatusOr<Vocabulary> Vocabulary::Read(const std::string& path) {
-  ASSIGN_OR_RETURN(std::string bytes, ReadFile(path, kLargest));
+  ASSIGN_OR_RETURN(std::string bytes, ReadTextFile(path, kLargest));
   Vocabulary vocabulary;
   vocabulary.path_ = path;
   vocabulary.bytes_ = std::make_unique<const std::string>(std::move(bytes));
-  std::string_view rest = LinesOf(*vocabulary.bytes_);
+  std::string_view rest = *vocabulary.bytes_;
   for (int64_t line = 1; !rest.empty(); ++line) {
     const std::string_view word = NextLine(rest);
     if (word.empty() || word.find_first_of(kSpaces) != std::string_view::npos) {

@@ -1,5 +1,5 @@
-// Lines of a text file, and words of a line: what is between spaces and tabs. Editors of Windows end a line with \r\n
-// and may put a byte order mark before the first: neither is part of a word.
+// Lines of a text (runtime/base/text_file.h), and words of a line: what is between spaces and tabs. Editors of Windows
+// end a line with \r\n, which is no part of a word.
 #ifndef PARTITA_RUNTIME_DATA_TEXT_WORDS_H_
 #define PARTITA_RUNTIME_DATA_TEXT_WORDS_H_
 
@@ -9,13 +9,6 @@
 namespace partita {
 
 inline constexpr char kSpaces[] = " \t\r\f\v";
-
-// A file's bytes from its first line on.
-inline std::string_view LinesOf(std::string_view bytes) {
-  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
-  if (bytes.starts_with(kByteOrderMark)) bytes.remove_prefix(kByteOrderMark.size());
-  return bytes;
-}
 
 // The first line of `rest`, without its end, by which `rest` gets shorter.
 inline std::string_view NextLine(std::string_view& rest) {

@@ -54,8 +54,9 @@ void FeedPicture(const std::string& bytes) {
       PromiseRefusal(status);
       continue;
     }
-    Promise(head.ok() && head->size.value_or(decoded.size) == decoded.size,
-            "a picture of another size than its head's");
+    const PictureSize turned = {decoded.size.width, decoded.size.height};  // as Exif may say
+    const PictureSize stored = head.ok() ? head->size.value_or(decoded.size) : PictureSize();
+    Promise(stored == decoded.size || stored == turned, "a picture of another size than its head's");
     Promise(decoded.size.pixels() > 0 &&
                 static_cast<int64_t>(decoded.pixels.size()) >= decoded.size.pixels() * decoded.channels,
             "a picture without all its pixels");

@@ -107,7 +107,7 @@ class Pictures(TrainerCase):
         bad = os.path.join(self.data, "dark", "notes.txt")
         with open(bad, "w") as file:
             file.write("notes")
-        says = r"dark/notes.txt: found something else, allowed are JPEG and PNG files"
+        says = r"dark/notes.txt: found text, allowed are JPEG and PNG files"
         train = ("train", f"--data={self.data}", "--batch=16", "--steps=2")
         self.refused(3, says, *train, MLP)
         done = self.call(*train, "--bad-files=skip", MLP)

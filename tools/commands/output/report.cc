@@ -205,6 +205,9 @@ void PrintText(const ReportProto& report, std::ostream& out) {
       report.communication(), "ranks", [](const ReportCommunicationProto& rank) { return rank.exposed_seconds(); },
       PrintCommunication, out);
   PrintPredictions(report, out);
+  if (report.decode_memory_bytes() > 0) {
+    out << fmt::format("decoding        {} MiB at most, of all decode threads\n", report.decode_memory_bytes() >> 20);
+  }
   out << "memory\n";
   PrintOrExtremes(
       report.memory(), "ranks", [](const ReportMemoryProto& memory) { return memory.planned_bytes(); }, PrintMemory,

@@ -2,6 +2,7 @@
 
 #include "runtime/base/input_file.h"
 #include "runtime/base/status.h"
+#include "runtime/base/text_file.h"
 #include "tools/program/exit_code.h"
 
 namespace partita {
@@ -10,8 +11,9 @@ namespace {
 constexpr int64_t kMostFileBytes = 64 << 10;
 
 absl::StatusOr<std::string> FirstLine(const std::string& path) {
-  const absl::StatusOr<std::string> text = ReadRegularFile(path, kMostFileBytes);
-  if (!text.ok()) return FlagError("{}: {}", kTokenFileVariable, std::string(text.status().message()));
+  absl::StatusOr<std::string> text = ReadRegularFile(path, kMostFileBytes);
+  const absl::Status read = text.ok() ? TakeOffMark(path, *text) : text.status();
+  if (!read.ok()) return FlagError("{}: {}", kTokenFileVariable, std::string(read.message()));
   return text->substr(0, text->find_first_of("\r\n"));
 }
 

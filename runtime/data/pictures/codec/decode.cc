@@ -1,8 +1,10 @@
 #include "runtime/data/pictures/codec/decode.h"
 
+#include <algorithm>
 #include <string_view>
 
 #include "runtime/base/exhaustion.h"
+#include "runtime/base/file_kind.h"
 #include "runtime/base/status.h"
 #include "runtime/data/pictures/codec/jpeg.h"
 #include "runtime/data/pictures/codec/png.h"
@@ -13,18 +15,8 @@ namespace {
 constexpr std::string_view kPngStart("\x89PNG\r\n\x1a\n", 8);
 constexpr std::string_view kJpegStart("\xff\xd8\xff", 3);
 
-bool Begins(std::span<const uint8_t> bytes, std::string_view start) {
-  return std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()).starts_with(start);
-}
-
-// What a file is that we do not read, as far as people have such files among their pictures.
-const char* KindOf(std::span<const uint8_t> bytes) {
-  if (bytes.empty()) return "an empty file";
-  if (Begins(bytes, "GIF8")) return "a GIF file";
-  if (Begins(bytes, "BM")) return "a BMP file";
-  if (Begins(bytes, "II*") || Begins(bytes, "MM")) return "a TIFF file";
-  if (Begins(bytes, "RIFF") && bytes.size() > 12 && Begins(bytes.subspan(8), "WEBP")) return "a WebP file";
-  return "something else";
+std::string_view TextOf(std::span<const uint8_t> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
 int64_t BigEndian(std::span<const uint8_t> bytes, size_t begin, size_t count) {
@@ -57,24 +49,30 @@ std::optional<PictureSize> SizeOfJpeg(std::span<const uint8_t> bytes) {
 
 }  // namespace
 
-absl::StatusOr<PictureHead> ReadPictureHead(const std::string& name, std::span<const uint8_t> bytes) {
+absl::StatusOr<PictureHead> ReadPictureHead(const std::string& name, std::span<const uint8_t> bytes, int64_t budget) {
   PictureHead head;
-  if (Begins(bytes, kPngStart)) {
+  if (TextOf(bytes).starts_with(kPngStart)) {
     head = {PictureFormat::kPng, SizeOfPng(bytes)};
-  } else if (Begins(bytes, kJpegStart)) {
+  } else if (TextOf(bytes).starts_with(kJpegStart)) {
     head = {PictureFormat::kJpeg, SizeOfJpeg(bytes)};
   } else {
-    return InvalidArgument("{}: found {}, allowed are JPEG and PNG files", name, KindOf(bytes));
+    return InvalidArgument("{}: found {}, allowed are JPEG and PNG files", name,
+                           KindOfFile(TextOf(bytes.first(std::min<size_t>(bytes.size(), kFileKindBytes)))));
   }
-  if (head.size) RETURN_IF_ERROR(CheckPictureSize(name, *head.size, 0));
+  if (head.size) {
+    // The first test is of the number of pixels, which bounds the second one's bytes.
+    RETURN_IF_ERROR(CheckPictureSize(name, *head.size, 0, budget));
+    if (head.size->pixels() > budget) return CheckPictureSize(name, *head.size, head.size->pixels(), budget);
+  }
   return head;
 }
 
-absl::Status DecodePicture(const std::string& name, std::span<const uint8_t> bytes, int channels, Picture& picture) {
+absl::Status DecodePicture(const std::string& name, std::span<const uint8_t> bytes, int channels, Picture& picture,
+                           int64_t budget) {
   return OrExhausted(name.c_str(), [&]() -> absl::Status {
-    ASSIGN_OR_RETURN(const PictureHead head, ReadPictureHead(name, bytes));
-    return head.format == PictureFormat::kPng ? DecodePng(name, bytes, channels, picture)
-                                              : DecodeJpeg(name, bytes, channels, picture);
+    ASSIGN_OR_RETURN(const PictureHead head, ReadPictureHead(name, bytes, budget));
+    return head.format == PictureFormat::kPng ? DecodePng(name, bytes, channels, budget, picture)
+                                              : DecodeJpeg(name, bytes, channels, budget, picture);
   });
 }
 

@@ -12,6 +12,7 @@
 
 #include "runtime/base/status.h"
 #include "runtime/data/pictures/codec/channels.h"
+#include "runtime/data/pictures/codec/orientation.h"
 
 namespace partita {
 namespace {
@@ -85,17 +86,31 @@ class JpegReader {
   bool inks() const { return state_.jpeg_color_space == JCS_CMYK || state_.jpeg_color_space == JCS_YCCK; }
   bool known() const { return inks() || components() == 1 || components() == 3; }
 
-  // `inks`: room for a row of CMYK, if the file has it.
-  bool ReadRows(int channels, Picture& picture, std::span<uint8_t> inks) {
+  // Of a file of several scans the library holds all coefficients, of two bytes, in whole units of 8 x 8 samples.
+  int64_t coefficient_bytes() {
+    if (!jpeg_has_multiple_scans(&state_)) return 0;
+    const auto whole = [](int64_t blocks, int unit) { return (blocks + unit - 1) / unit * unit; };
+    int64_t bytes = 0;
+    for (int i = 0; i < components(); ++i) {
+      const jpeg_component_info& part = state_.comp_info[i];
+      bytes += whole(part.width_in_blocks, part.h_samp_factor) * whole(part.height_in_blocks, part.v_samp_factor) *
+               static_cast<int64_t>(sizeof(JBLOCK));
+    }
+    return bytes;
+  }
+
+  // `inks`: room for a row of CMYK, if the file has it. `row`: for one of `channels`.
+  bool ReadRows(int channels, Orientation orientation, Picture& picture, std::span<uint8_t> inks,
+                std::span<uint8_t> row) {
     if (setjmp(errors_.escape) != 0) return false;
     state_.out_color_space = !inks.empty() ? JCS_CMYK : channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
     jpeg_start_decompress(&state_);
-    const size_t row_bytes = static_cast<size_t>(picture.size.width * channels);
     while (state_.output_scanline < state_.output_height) {
-      uint8_t* const out = picture.pixels.data() + state_.output_scanline * row_bytes;
-      JSAMPROW row = inks.empty() ? out : inks.data();
-      jpeg_read_scanlines(&state_, &row, 1);
-      if (!inks.empty()) ConvertInks(inks, {out, row_bytes}, channels);
+      const int64_t y = state_.output_scanline;
+      JSAMPROW read = inks.empty() ? row.data() : inks.data();
+      jpeg_read_scanlines(&state_, &read, 1);
+      if (!inks.empty()) ConvertInks(inks, row, channels);
+      PlaceRow(row, y, size(), orientation, picture);
     }
     jpeg_finish_decompress(&state_);
     return !errors_.damaged;
@@ -111,21 +126,24 @@ class JpegReader {
 
 }  // namespace
 
-absl::Status DecodeJpeg(const std::string& name, std::span<const uint8_t> bytes, int channels, Picture& picture) {
+absl::Status DecodeJpeg(const std::string& name, std::span<const uint8_t> bytes, int channels, int64_t budget,
+                        Picture& picture) {
   JpegReader reader;
   if (!reader.ReadHeader(bytes)) return InvalidArgument("{}: the JPEG file is damaged: {}", name, reader.message());
   if (!reader.known()) {
     return InvalidArgument("{}: found a JPEG file of {} components, allowed are 1 (grey), 3 (colour) and 4 (CMYK)",
                            name, reader.components());
   }
-  // Of a progressive file the library holds all coefficients, of two bytes.
   const PictureSize size = reader.size();
-  RETURN_IF_ERROR(CheckPictureSize(name, size, size.pixels() * (channels + 2 * reader.components())));
-  picture.size = size;
+  const int64_t held = static_cast<int64_t>(bytes.size()) + size.pixels() * channels + reader.coefficient_bytes();
+  RETURN_IF_ERROR(CheckPictureSize(name, size, held, budget));
+  const Orientation orientation = OrientationOfJpeg(bytes);
+  picture.size = Oriented(size, orientation);
   picture.channels = channels;
   picture.pixels.resize(static_cast<size_t>(size.pixels() * channels));
   std::vector<uint8_t> inks(static_cast<size_t>(reader.inks() ? 4 * size.width : 0));
-  if (reader.ReadRows(channels, picture, inks)) return absl::OkStatus();
+  std::vector<uint8_t> row(static_cast<size_t>(channels * size.width));
+  if (reader.ReadRows(channels, orientation, picture, inks, row)) return absl::OkStatus();
   return InvalidArgument("{}: the JPEG file is damaged: {}", name, reader.message());
 }
 

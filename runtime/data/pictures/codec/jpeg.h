@@ -2,7 +2,7 @@
 //
 // The library reports errors by a jump and would end the process otherwise; here they are kInvalidArgument with the
 // library's own words. It goes on after damaged data and warns: what it then shows is not what was stored, so that is
-// an error too. A rotation that a camera noted in the file (Exif) is not done.
+// an error too. The picture is turned as Exif says.
 #ifndef PARTITA_RUNTIME_DATA_PICTURES_CODEC_JPEG_H_
 #define PARTITA_RUNTIME_DATA_PICTURES_CODEC_JPEG_H_
 
@@ -15,8 +15,9 @@
 
 namespace partita {
 
-// `channels`: 1 or 3. `name` is for messages. After an error `picture` holds anything.
-absl::Status DecodeJpeg(const std::string& name, std::span<const uint8_t> bytes, int channels, Picture& picture);
+// `channels`: 1 or 3. `name` is for messages, `budget` as in picture.h. After an error `picture` holds anything.
+absl::Status DecodeJpeg(const std::string& name, std::span<const uint8_t> bytes, int channels, int64_t budget,
+                        Picture& picture);
 
 }  // namespace partita
 

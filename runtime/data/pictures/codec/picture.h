@@ -29,9 +29,14 @@ struct Picture {
 inline constexpr int64_t kMostPicturePixels = int64_t{1} << 28;
 inline constexpr int64_t kLargestPictureFile = int64_t{256} << 20;  // bytes
 
-// To be asked before memory is taken for a size that a file claims. kInvalidArgument: no pixels, or too many.
-// kResourceExhausted: `bytes`, what decoding it takes, is more than there is.
-absl::Status CheckPictureSize(const std::string& name, PictureSize size, int64_t bytes);
+// The default budget of decoding one picture, in bytes: the file, the decoded pixels, and what a decoder holds between
+// (all coefficients of a progressive JPEG file, all rows of an interlaced PNG file). A photograph of 61 megapixels
+// takes 183 MB.
+inline constexpr int64_t kDecodeBytes = int64_t{256} << 20;
+
+// To be asked before memory is taken for a size that a file claims. kInvalidArgument: no pixels, or too many; decoding
+// takes `bytes`, which are more than `budget`. kResourceExhausted: the machine has less memory free than that.
+absl::Status CheckPictureSize(const std::string& name, PictureSize size, int64_t bytes, int64_t budget);
 
 }  // namespace partita
 

@@ -11,6 +11,7 @@
 #include "runtime/base/check.h"
 #include "runtime/base/status.h"
 #include "runtime/data/pictures/codec/channels.h"
+#include "runtime/data/pictures/codec/orientation.h"
 
 namespace partita {
 namespace {
@@ -109,42 +110,71 @@ absl::Status Damaged(const std::string& name, const PngReader& reader) {
   return InvalidArgument("{}: the PNG file is damaged: {}", name, reader.message());
 }
 
-bool ReadInterlaced(PngReader& reader, Picture& picture) {
-  std::vector<uint8_t> raw(static_cast<size_t>(picture.size.height) * reader.row_bytes());
-  std::vector<png_bytep> rows(static_cast<size_t>(picture.size.height));
-  for (size_t y = 0; y < rows.size(); ++y) rows[y] = raw.data() + y * reader.row_bytes();
+// Rows of the file become those of `picture`.
+class RowSink {
+ public:
+  RowSink(const PngReader& reader, Orientation orientation, Picture& picture)
+      : stored_(reader.size()),
+        stored_channels_(reader.channels()),
+        orientation_(orientation),
+        picture_(picture),
+        row_(static_cast<size_t>(stored_.width * picture.channels)) {}
+
+  void Put(std::span<const uint8_t> raw, int64_t y) {
+    ConvertChannels(raw, stored_channels_, row_, static_cast<int>(picture_.channels));
+    PlaceRow(row_, y, stored_, orientation_, picture_);
+  }
+
+ private:
+  const PictureSize stored_;
+  const int stored_channels_;
+  const Orientation orientation_;
+  Picture& picture_;
+  std::vector<uint8_t> row_;
+};
+
+bool ReadInterlaced(PngReader& reader, RowSink sink) {
+  const size_t height = static_cast<size_t>(reader.size().height), row_bytes = reader.row_bytes();
+  std::vector<uint8_t> raw(height * row_bytes);
+  std::vector<png_bytep> rows(height);
+  for (size_t y = 0; y < height; ++y) rows[y] = raw.data() + y * row_bytes;
   if (!reader.ReadRows(rows)) return false;
-  ConvertChannels(raw, reader.channels(), picture.pixels, static_cast<int>(picture.channels));
+  for (size_t y = 0; y < height; ++y) sink.Put({rows[y], row_bytes}, static_cast<int64_t>(y));
   return true;
 }
 
 // Of a picture that is not interlaced the file's own bytes are held a row at a time.
-bool ReadInOrder(PngReader& reader, Picture& picture) {
+bool ReadInOrder(PngReader& reader, RowSink sink) {
   std::vector<uint8_t> row(reader.row_bytes());
-  const size_t row_bytes = static_cast<size_t>(picture.size.width * picture.channels);
-  for (size_t y = 0; y < static_cast<size_t>(picture.size.height); ++y) {
+  const int64_t height = reader.size().height;
+  for (int64_t y = 0; y < height; ++y) {
     if (!reader.ReadRow(row)) return false;
-    ConvertChannels(row, reader.channels(), std::span(picture.pixels).subspan(y * row_bytes, row_bytes),
-                    static_cast<int>(picture.channels));
+    sink.Put(row, y);
   }
   return true;
 }
 
 }  // namespace
 
-absl::Status DecodePng(const std::string& name, std::span<const uint8_t> bytes, int channels, Picture& picture) {
+absl::Status DecodePng(const std::string& name, std::span<const uint8_t> bytes, int channels, int64_t budget,
+                       Picture& picture) {
   PngReader reader(bytes);
   if (!reader.ReadHeader()) return Damaged(name, reader);
-  constexpr int kMostStoredBytes = 8;
   const PictureSize size = reader.size();
-  const int64_t held = channels + (reader.interlaced() ? kMostStoredBytes : 0);
-  RETURN_IF_ERROR(CheckPictureSize(name, size, size.pixels() * held));
+  const auto file_bytes = static_cast<int64_t>(bytes.size());
+  RETURN_IF_ERROR(CheckPictureSize(name, size, file_bytes + size.pixels() * channels, budget));
   if (!reader.Expand()) return Damaged(name, reader);
+  if (reader.interlaced()) {
+    const int64_t held = file_bytes + size.pixels() * (channels + reader.channels());
+    RETURN_IF_ERROR(CheckPictureSize(name, size, held, budget));
+  }
   CHECK(reader.row_bytes() == static_cast<size_t>(size.width * reader.channels()));
-  picture.size = size;
+  const Orientation orientation = OrientationOfPng(bytes);
+  picture.size = Oriented(size, orientation);
   picture.channels = channels;
   picture.pixels.resize(static_cast<size_t>(size.pixels() * channels));
-  const bool read = reader.interlaced() ? ReadInterlaced(reader, picture) : ReadInOrder(reader, picture);
+  const RowSink sink(reader, orientation, picture);
+  const bool read = reader.interlaced() ? ReadInterlaced(reader, sink) : ReadInOrder(reader, sink);
   return read && reader.ReadEnd() ? absl::OkStatus() : Damaged(name, reader);
 }
 

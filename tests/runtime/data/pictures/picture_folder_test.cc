@@ -135,7 +135,7 @@ TEST_F(PictureFolder, LinksToFilesAndToClassesAreFollowed) {
   fs::create_directory_symlink(Path("data/train"), Path("data/train/a/circle"));
   sets = ScanPictureFolder(Path("data"), {}, *threads_);
   EXPECT_EQ(sets.status().message(),
-            Path("data/train/a/circle") + ": found a link to a folder, allowed are links to files");
+            Path("data/train/a/circle") + ": found a link to a folder, allowed are links to files" + kSkipHint);
 }
 
 TEST_F(PictureFolder, BadFilesStopOrAreCounted) {
@@ -147,19 +147,19 @@ TEST_F(PictureFolder, BadFilesStopOrAreCounted) {
   std::vector<Bad> cases;
   const auto plant = [&](const std::string& path, const std::string& bytes, const std::string& error) {
     Add(path, bytes);
-    EXPECT_EQ(Error(), Path(path) + ": " + error);
+    EXPECT_EQ(Error(), Path(path) + ": " + error + kSkipHint);
     cases.push_back({path, error});
     // Out of the way of the next one.
     fs::rename(Path(path), Path("kept" + std::to_string(cases.size())));
   };
-  plant("train/a/notes.txt", "notes", "found something else, allowed are JPEG and PNG files");
+  plant("train/a/notes.txt", "notes", "found text, allowed are JPEG and PNG files");
   plant("train/b/empty.png", "", "found an empty file, allowed are JPEG and PNG files");
   plant("train/b/large.png", PngBytes(1, 1, {1, 2, 3}).replace(16, 1, "\x7f"),
         "found a picture of 1 x 2130706433 pixels, allowed are 1 to 268435456 pixels");
   for (size_t i = 0; i < cases.size(); ++i) fs::rename(Path("kept" + std::to_string(i + 1)), Path(cases[i].path));
   fs::create_symlink("nowhere", Path("train/a/0.png"));
   ASSERT_EQ(::mkfifo(Path("train/a/pipe.png").c_str(), 0600), 0);
-  EXPECT_EQ(Error(), Path("train/a/0.png") + ": the link leads nowhere");
+  EXPECT_EQ(Error(), Path("train/a/0.png") + ": the link leads nowhere" + kSkipHint);
   const auto sets = Scan(BadFilePolicy::kSkip, 0);
   ASSERT_TRUE(sets.ok()) << sets.status();
   EXPECT_THAT(Names(sets->train), ElementsAre("a/1.png:0", "b/1.png:1"));
@@ -172,7 +172,7 @@ TEST_F(PictureFolder, AClassWithoutPicturesIsBad) {
   Add("train/a/1.png");
   Add("train/b/1.png");
   fs::create_directories(Path("train/c"));
-  EXPECT_EQ(Error(), Path("train/c") + ": found a class without pictures");
+  EXPECT_EQ(Error(), Path("train/c") + ": found a class without pictures" + kSkipHint);
   const auto sets = Scan(BadFilePolicy::kSkip);
   ASSERT_TRUE(sets.ok()) << sets.status();
   EXPECT_THAT(sets->classes, SizeIs(3));  // its number stays taken
@@ -194,6 +194,70 @@ TEST_F(PictureFolder, AFolderOfOtherFilesHasNoPictures) {
   Add("a/1.txt", "1");
   Add("b/1.txt", "1");
   EXPECT_EQ(Error(BadFilePolicy::kSkip), Path() + ": found no pictures; 4 other files were left out");
+}
+
+TEST_F(PictureFolder, FilesOfOtherSystemsAreSkipped) {
+  for (const char* path : {"train/a/1.png", "train/b/2.PNG", "test/a/3.JPG", "test/b/4.jpeg"}) Add(path);
+  for (const char* path :
+       {"train/a/._1.png", "train/a/.DS_Store", "train/__MACOSX/a/1.png", "train/b/Thumbs.db", "train/b/desktop.ini",
+        "test/a/THUMBS.DB", "test/@eaDir/x", "train/a/deep/ehthumbs.db", "$RECYCLE.BIN/x"}) {
+    Add(path, "no picture");
+  }
+  const auto sets = Scan();
+  ASSERT_TRUE(sets.ok()) << sets.status();
+  EXPECT_THAT(sets->classes, ElementsAre("a", "b"));
+  EXPECT_THAT(Names(sets->train), ElementsAre("a/1.png:0", "b/2.PNG:1"));
+  EXPECT_THAT(Names(sets->test), ElementsAre("a/3.JPG:0", "b/4.jpeg:1"));
+}
+
+// Bad files of all kinds in the set that is not needed change nothing, whether a folder or a hash divides the two.
+TEST_F(PictureFolder, TheOtherSetIsNotOpened) {
+  for (const bool divided : {true, false}) {
+    const std::string root = divided ? "divided" : "whole";
+    for (int i = 0; i < 40; ++i) {
+      for (const std::string name : {"a", "b"}) {
+        const std::string file = name + "/" + std::to_string(i) + ".png";
+        const bool test = divided ? i % 2 == 0 : IsHeldOut(file, 0.5);
+        const std::string path = root + (divided ? (test ? "/test/" : "/train/") : "/") + file;
+        Add(path, test ? PngBytes(2, 2, std::vector<uint8_t>(12, 9)) : "");
+        if (!test && i > 20) {
+          fs::remove(Path(path));
+          fs::create_symlink("nowhere", Path(path));
+        }
+      }
+    }
+    ScanOptions options{BadFilePolicy::kStop, 0.5};
+    EXPECT_FALSE(ScanPictureFolder(Path(root), options, *threads_).ok());
+    options.train = false;
+    const auto sets = ScanPictureFolder(Path(root), options, *threads_);
+    ASSERT_TRUE(sets.ok()) << sets.status();
+    EXPECT_THAT(sets->train.samples, IsEmpty());
+    EXPECT_GT(sets->test.samples.size(), 10u);
+    EXPECT_EQ(sets->bad.count, 0);
+    EXPECT_THAT(sets->classes, ElementsAre("a", "b"));
+  }
+}
+
+// Labels are those of the training folder's classes even where no picture of it is opened.
+TEST_F(PictureFolder, ATestHasTheNumbersOfTheTrainingClasses) {
+  for (const char* path : {"train/a/1.png", "train/b/1.png", "train/c/1.png"}) Add(path, "");
+  Add("test/c/1.png");
+  ScanOptions options;
+  options.train = false;
+  const auto sets = ScanPictureFolder(Path(), options, *threads_);
+  ASSERT_TRUE(sets.ok()) << sets.status();
+  EXPECT_THAT(Names(sets->test), ElementsAre("c/1.png:2"));
+}
+
+TEST_F(PictureFolder, PicturesOverTheBudgetAreBad) {
+  Add("train/a/1.png", PngBytes(64, 64, std::vector<uint8_t>(64 * 64 * 3, 9)));
+  Add("train/b/1.png");
+  ScanOptions options{BadFilePolicy::kSkip, 0};
+  options.decode_bytes = 4000;
+  const auto sets = ScanPictureFolder(Path(), options, *threads_);
+  ASSERT_TRUE(sets.ok()) << sets.status();
+  EXPECT_THAT(Names(sets->train), ElementsAre("b/1.png:1"));
+  EXPECT_THAT(sets->bad.first[0], HasSubstr("train/a/1.png: found a picture of 64 x 64 pixels, which takes"));
 }
 
 TEST_F(PictureFolder, TheDigestTellsSetsApart) {

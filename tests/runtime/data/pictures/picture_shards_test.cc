@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -33,6 +34,16 @@ std::string Entry(const std::string& name, const std::string& bytes, char type =
   std::string blocks = bytes;
   blocks.resize((bytes.size() + 511) / 512 * 512);
   return header + blocks;
+}
+
+// A hard link ('1') or a symbolic one ('2').
+std::string Link(const std::string& name, const std::string& target, char type = '1') {
+  std::string entry = Entry(name, "", type);
+  entry.replace(157, target.size(), target);
+  unsigned sum = 0;
+  entry.replace(148, 8, "        ");
+  for (const char byte : entry) sum += static_cast<uint8_t>(byte);
+  return entry.replace(148, 8, fmt::format("{:06o}", sum) + std::string("\0 ", 2));
 }
 
 std::string Pax(const std::string& key, const std::string& value) {
@@ -74,6 +85,54 @@ TEST(TarIndex, KnowsLongNames) {
   EXPECT_THAT(Index(folder, Tar({Entry("././@LongLink", name + '\0', 'L'), Entry("short", "one")})),
               ElementsAre(name + "=one"));
   EXPECT_THAT(Index(folder, Tar({Pax("comment", "a b=c"), Entry("short", "one")})), ElementsAre("short=one"));
+}
+
+// As `cat a.tar b.tar` makes them, whatever zeros lie between.
+TEST(TarIndex, ArchivesOneBehindTheOtherAreReadToTheEnd) {
+  const TestFolder folder;
+  const std::string a = Tar({Entry("a", "one")}), b = Tar({Entry("b", "two")}), zeros(9 * 512, '\0');
+  EXPECT_THAT(Index(folder, a + b), ElementsAre("a=one", "b=two"));
+  EXPECT_THAT(Index(folder, a + zeros + b + zeros), ElementsAre("a=one", "b=two"));
+  EXPECT_THAT(Index(folder, Tar({}) + a + Tar({}) + b), ElementsAre("a=one", "b=two"));
+  EXPECT_THAT(Index(folder, a + std::string(100, '\0')), ElementsAre("a=one"));
+  EXPECT_THAT(Index(folder, a + "more")[0], HasSubstr("offset 2048: found its end"));
+  EXPECT_THAT(Index(folder, a + std::string(512, 'x'))[0], HasSubstr("offset 2048: found no header"));
+  EXPECT_THAT(Index(folder, a + b.substr(0, 1024))[0], HasSubstr("offset 3072: found its end"));
+}
+
+// The zeros of a hole are not read: this ends though the file claims a gibibyte of them.
+TEST(TarIndex, AHoleIsNotRead) {
+  const TestFolder folder;
+  const std::string path = folder.Write("x.tar", Tar({Entry("a", "one")}));
+  std::error_code error;
+  std::filesystem::resize_file(path, uintmax_t{1} << 30, error);
+  if (error) GTEST_SKIP() << "no file of this size here";
+  EXPECT_THAT(ReadTarIndex(path).value(), SizeIs(1));
+}
+
+TEST(TarIndex, LinksHaveTheBytesOfTheirFiles) {
+  const TestFolder folder;
+  EXPECT_THAT(Index(folder, Tar({Entry("d/a", "one"), Link("b", "d/a"), Link("d/c", "a", '2'),
+                                 Link("e/f", "../d/./c", '2'), Link("./g", "./d/a")})),
+              ElementsAre("d/a=one", "b=one", "d/c=one", "e/f=one", "./g=one"));
+  const std::string name(150, 'n');
+  EXPECT_THAT(Index(folder, Tar({Pax("path", name), Entry("x", "one"), Pax("linkpath", name), Link("b", "x"),
+                                 Entry("././@LongLink", name + '\0', 'K'), Link("c", "x")})),
+              ElementsAre(name + "=one", "b=one", "c=one"));
+  // The file before the link is meant, where there are two of its name.
+  EXPECT_THAT(Index(folder, Tar({Entry("a", "one"), Link("b", "a"), Entry("a", "two"), Link("c", "a")})),
+              ElementsAre("a=one", "b=one", "a=two", "c=two"));
+}
+
+TEST(TarIndex, LinksThatLeadNowhereAreTold) {
+  const TestFolder folder;
+  const auto entries = ReadTarIndex(folder.Write("x.tar", Tar({Link("a", "a"), Link("b", "c", '2'), Link("c", "b", '2'),
+                                                               Link("d", "/etc/passwd", '2'), Link("e", "")})));
+  ASSERT_TRUE(entries.ok()) << entries.status();
+  for (const TarEntry& entry : *entries) {
+    EXPECT_EQ(entry.size, 0) << entry.name;
+    EXPECT_EQ(entry.link.empty(), entry.name == "e") << entry.name;
+  }
 }
 
 TEST(TarIndex, DamageIsToldWithItsOffset) {
@@ -144,13 +203,59 @@ TEST_F(PictureShards, BadSamplesStopOrAreCounted) {
   const std::string path = folder_.Write(
       "a.tar", Tar({Entry("1.png", kPng), Entry("1.cls", "1"), Entry("2.png", kPng), Entry("3.cls", "1"),
                     Entry("4.png", "no picture"), Entry("4.cls", "0"), Entry("5.png", kPng), Entry("5.cls", "-1")}));
-  EXPECT_EQ(Scan(path).status().message(), path + "/2.png: found no label (.cls) of this sample");
+  EXPECT_EQ(Scan(path).status().message(), path + "/2.png: found no label (.cls) of this sample" + kSkipHint);
   const auto sets = Scan(path, BadFilePolicy::kSkip);
   ASSERT_TRUE(sets.ok()) << sets.status();
   EXPECT_THAT(sets->bad.first, ElementsAre(path + "/2.png: found no label (.cls) of this sample",
                                            path + "/3.cls: found no picture (.jpg, .jpeg or .png) of this sample",
                                            path + "/5.cls: found '-1', allowed is a label from 0 to 16777215",
-                                           path + "/4.png: found something else, allowed are JPEG and PNG files"));
+                                           path + "/4.png: found text, allowed are JPEG and PNG files"));
+}
+
+TEST_F(PictureShards, FilesOfOtherSystemsAreSkipped) {
+  folder_.Write("._train.tar", "no archive");
+  folder_.Write(
+      "train.TAR",
+      Tar({Entry("README", "text"), Entry("._1.png", "x"), Entry("1.PNG", kPng), Entry("__MACOSX/._1.png", "x"),
+           Entry("1.CLS",
+                 "\xef\xbb\xbf"
+                 "1\r\n"),
+           Entry(".DS_Store", "x"), Link("2.png", "1.PNG"), Entry("2.cls", "0"), Entry("Thumbs.db", "x")}));
+  const auto sets = Scan(folder_.path());
+  ASSERT_TRUE(sets.ok()) << sets.status();
+  EXPECT_THAT(Names(sets->train), ElementsAre("train.TAR/1.PNG:1", "train.TAR/2.png:0"));
+  EXPECT_EQ(sets->bad.count, 0);
+}
+
+TEST_F(PictureShards, ALinkThatLeadsNowhereIsBad) {
+  const std::string path =
+      folder_.Write("a.tar", Tar({Entry("1.png", kPng), Entry("1.cls", "1"), Entry("2.png", kPng), Entry("2.cls", "0"),
+                                  Link("3.png", "none.png"), Entry("3.cls", "0")}));
+  EXPECT_EQ(Scan(path).status().message(),
+            path + "/3.png: the link leads to 'none.png', which is no file of the archive" + kSkipHint);
+  EXPECT_EQ(Scan(path, BadFilePolicy::kSkip).value().bad.count, 1);
+}
+
+TEST_F(PictureShards, TheOtherSetIsNotOpened) {
+  folder_.Write("train-0.tar", "no archive");
+  folder_.Write("test-0.tar", Tar({Entry("1.png", kPng), Entry("1.cls", "1")}));
+  ScanOptions options;
+  options.one_class = true;
+  options.train = false;
+  EXPECT_FALSE(Scan(folder_.path()).ok());
+  const auto sets = ScanPictureShards(folder_.path(), options, *threads_);
+  ASSERT_TRUE(sets.ok()) << sets.status();
+  EXPECT_THAT(Names(sets->test), ElementsAre("test-0.tar/1.png:1"));
+  // Where names divide one archive, the samples of the other set may be as bad as they like.
+  std::vector<std::string> entries;
+  for (int i = 0; i < 40; ++i) {
+    const std::string name = std::to_string(i) + ".png";
+    entries.push_back(Entry(name, IsHeldOut("all.tar/" + name, 0.5) ? kPng : "no picture"));
+    entries.push_back(Entry(std::to_string(i) + ".cls", IsHeldOut("all.tar/" + name, 0.5) ? "1" : "no label"));
+  }
+  const std::string path = folder_.Write("all.tar", Tar(entries));
+  options.test_share = 0.5;
+  EXPECT_GT(ScanPictureShards(path, options, *threads_).value().test.samples.size(), 5u);
 }
 
 TEST_F(PictureShards, LabelsAreThoseOfTheGraph) {

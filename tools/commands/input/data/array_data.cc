@@ -1,5 +1,8 @@
 #include "tools/commands/input/data/array_data.h"
 
+#include <fmt/ranges.h>
+#include <spdlog/spdlog.h>
+
 #include <memory>
 #include <utility>
 
@@ -15,6 +18,7 @@ namespace partita {
 namespace {
 
 constexpr int64_t kMockBatches = 50, kMockTestBatches = 3;
+constexpr size_t kMostNames = 240;  // bytes of names in a line of the log
 
 Field WeightsOf(const ArrayRequest& arrays) { return {kSampleWeightName, arrays.floating, {}}; }
 
@@ -50,7 +54,12 @@ absl::StatusOr<std::shared_ptr<const BatchSource>> ReadSet(const std::string& na
                                                            const ArrayRequest& arrays, const ByteScales& known,
                                                            TrainingData& data) {
   if (!files || need == Need::kNo) return nullptr;
-  ASSIGN_OR_RETURN(std::vector<ArrayField> fields, ReadArraySet(name, *files, arrays.wanted));
+  ASSIGN_OR_RETURN(ArraySet read, ReadArraySet(name, *files, arrays.wanted));
+  if (!read.ignored.empty()) {
+    spdlog::info("{}: ignored are arrays that the graph does not take: {}", name,
+                 Printable(fmt::format("{}", fmt::join(read.ignored, ", ")), kMostNames));
+  }
+  std::vector<ArrayField>& fields = read.fields;
   for (ArrayField& field : fields) RETURN_IF_ERROR(FollowModel(known, field));
   RETURN_IF_ERROR(AddScales(fields, data.scales));
   data.manifest += fmt::format("{} samples, {:016x}; ", fields[0].rows, Digest(fields));

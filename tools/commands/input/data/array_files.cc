@@ -1,5 +1,7 @@
 #include "tools/commands/input/data/array_files.h"
 
+#include <spdlog/spdlog.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <string_view>
@@ -9,6 +11,7 @@
 #include "graph/value/node_name.h"
 #include "proto/data.pb.h"
 #include "runtime/base/exhaustion.h"
+#include "runtime/base/file_name.h"
 #include "runtime/base/status.h"
 #include "runtime/data/arrays/array_file.h"
 
@@ -17,7 +20,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr char kTrain[] = "train", kTest[] = "test", kEnding[] = ".npy";
+constexpr char kTrain[] = "train", kTest[] = "test";
+constexpr size_t kMostNames = 240;  // bytes of names in a line
 
 bool IsDescription(const fs::path& path) {
   const fs::path ending = path.extension();
@@ -29,7 +33,10 @@ std::vector<fs::path> ArraysBelow(const fs::path& folder) {
   std::vector<fs::path> paths;
   std::error_code error;
   for (fs::recursive_directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
-    if (at->path().extension() == kEnding && !at->is_directory(error)) paths.push_back(at->path());
+    const bool array = HasEnding(at->path().native(), ".npy");
+    if (array && !IsForeignFile(at->path().lexically_relative(folder).native()) && !at->is_directory(error)) {
+      paths.push_back(at->path());
+    }
   }
   std::ranges::sort(paths);
   return paths;
@@ -54,15 +61,24 @@ absl::StatusOr<ArrayFiles> OfFile(const std::string& path) {
         path);
   }
   ArrayFiles files;
+  std::string ignored;
   for (const std::string& key : file->keys()) {
     const size_t slash = key.find('/');
     const std::string set = key.substr(0, slash);
     if (slash == std::string::npos || (set != kTrain && set != kTest)) {
-      return InvalidArgument("{}: array {} is of neither set; allowed are train/NAME and test/NAME", path, Quoted(key));
+      ignored += (ignored.empty() ? "" : ", ") + Quoted(key);
+      continue;
     }
     std::optional<std::vector<FieldFile>>& fields = set == kTrain ? files.train : files.test;
     if (!fields) fields.emplace();
     fields->push_back({key.substr(slash + 1), path, key, {}});
+  }
+  if (!files.train && !files.test) {
+    return InvalidArgument("{}: arrays {} are of neither set; expected names are train/NAME and test/NAME", path,
+                           Printable(ignored, kMostNames));
+  }
+  if (!ignored.empty()) {
+    spdlog::info("{}: ignored are arrays of neither set: {}", path, Printable(ignored, kMostNames));
   }
   return files;
 }

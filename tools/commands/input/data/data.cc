@@ -5,6 +5,7 @@
 #include <system_error>
 #include <utility>
 
+#include "runtime/base/file_name.h"
 #include "runtime/base/status.h"
 #include "runtime/data/image_dataset.h"
 #include "runtime/train/graph_fields.h"
@@ -97,11 +98,11 @@ absl::StatusOr<TrainingData> DataOf(const std::string& path, const Flags& flags,
     return TextData(path, fields, request);
   }
   RETURN_IF_ERROR(CheckNoPairs(flags));
-  if (path.ends_with(".tar.gz") || path.ends_with(".tgz")) {
+  if (HasEnding(path, ".tar.gz") || HasEnding(path, ".tgz")) {
     return InvalidArgument("{}: found a compressed archive, allowed is a plain one (.tar)", path);
   }
   // An archive is a file, as arrays are.
-  const bool pictures = path.ends_with(".tar") || (!HoldsArrays(path) && HoldsPictures(path));
+  const bool pictures = HasEnding(path, ".tar") || (!HoldsArrays(path) && HoldsPictures(path));
   if (!pictures) RETURN_IF_ERROR(CheckNoPictures(flags, request));
   if (!pictures && HoldsArrays(path)) {
     ASSIGN_OR_RETURN(const ArrayRequest arrays, ArraysFor(flags, graph, request));
@@ -115,7 +116,9 @@ absl::StatusOr<TrainingData> DataOf(const std::string& path, const Flags& flags,
   const ImageRequest image{*std::move(inputs), FloatingType(flags), SeedOf(flags)};
   if (pictures) return PictureData(path, flags, image, request);
   if (flags.IsSet("data")) RETURN_IF_ERROR(CheckHoldsImages(path));
-  ASSIGN_OR_RETURN(ImageSets sets, LoadMnistFolder(path, image.inputs.classes));
+  // Without a model the mean and deviation of pixels are measured on training images.
+  const NeededSets needed = {request.training != Need::kNo || !request.preprocessing, request.test != Need::kNo};
+  ASSIGN_OR_RETURN(ImageSets sets, LoadMnistFolder(path, image.inputs.classes, needed));
   return ImageData(path, std::move(sets), image, request);
 }
 

@@ -29,6 +29,7 @@ struct DataRequest {
   std::optional<Preprocessing> preprocessing = {};          // as a model knows it; none: training images are measured
   ByteScales scales = {};                                   // as a model knows them: of arrays of bytes
   std::function<bool(const std::string&)> reads = nullptr;  // whether an input needs its field; null: all do
+  bool empty_lines = false;                                 // allowed in sources of parallel texts
   std::vector<const Graph*> sizes = {};                     // the graph in others, of which batches may be as well
 };
 

@@ -45,11 +45,12 @@ absl::StatusOr<PairBatchOptions> OptionsOf(const Flags& flags, const ArrayReques
 
 // Null where there is no such set, or nobody needs it. What it holds is added to the manifest.
 absl::StatusOr<std::shared_ptr<const BatchSource>> ReadSet(const fs::path& set, Need need, const Vocabulary& vocabulary,
-                                                           const PairBatchOptions& options, std::string& manifest) {
+                                                           const PairBatchOptions& options, EmptyLines empty,
+                                                           std::string& manifest) {
   if (need == Need::kNo || !HasSide(set)) return nullptr;
   const std::string source = set.string() + kSource, target = set.string() + kTarget;
   ASSIGN_OR_RETURN(PairSet pairs, NeedTargets(options.wanted) ? ReadPairs(source, target, vocabulary)
-                                                              : ReadSources(source, vocabulary));
+                                                              : ReadSources(source, vocabulary, empty));
   WarnOfUnknownWords(source, pairs.source.words, vocabulary);
   if (NeedTargets(options.wanted)) WarnOfUnknownWords(target, pairs.target.words, vocabulary);
   manifest += fmt::format("{} pairs, {:016x}; ", pairs.count(), Digest(pairs));
@@ -79,9 +80,11 @@ absl::StatusOr<TrainingData> PairData(const std::string& path, const Flags& flag
   ASSIGN_OR_RETURN(PairBatchOptions options, OptionsOf(flags, fields));
   TrainingData data;
   data.manifest = fmt::format("{} different words; long pairs: {}; ", vocabulary.size(), flags.Text("long-pairs"));
-  ASSIGN_OR_RETURN(data.training, ReadSet(folder / "train", request.training, vocabulary, options, data.manifest));
+  const EmptyLines empty = request.empty_lines ? EmptyLines::kAllowed : EmptyLines::kRefused;
+  ASSIGN_OR_RETURN(data.training,
+                   ReadSet(folder / "train", request.training, vocabulary, options, empty, data.manifest));
   options.mode = BatchMode::kEvaluation;
-  ASSIGN_OR_RETURN(data.test, ReadSet(folder / "test", request.test, vocabulary, options, data.manifest));
+  ASSIGN_OR_RETURN(data.test, ReadSet(folder / "test", request.test, vocabulary, options, empty, data.manifest));
   return data;
 }
 

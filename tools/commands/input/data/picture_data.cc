@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "graph/ir/generated_name.h"
+#include "runtime/base/file_name.h"
 #include "runtime/base/status.h"
 #include "runtime/data/pictures/measure_pictures.h"
 #include "runtime/data/pictures/picture_batches.h"
@@ -24,10 +25,13 @@ namespace fs = std::filesystem;
 
 using Threads = std::shared_ptr<DecodeThreads>;
 
-absl::StatusOr<Threads> StartThreads(const Flags& flags) {
+int64_t ThreadsOf(const Flags& flags) {
   const int64_t asked = flags.Int("decode-threads");
-  return DecodeThreads::Start(asked > 0 ? asked : UsableCores());
+  return asked > 0 ? asked : UsableCores();
 }
+
+// What decoding one picture may take; bounded, so that a sum over all threads is a number.
+int64_t DecodeBytes(const Flags& flags) { return std::min(flags.Int("decode-memory"), int64_t{1} << 50); }
 
 // A model sees pictures as it did in training.
 absl::StatusOr<int64_t> ResizeOf(const Flags& flags, const DataRequest& request) {
@@ -73,7 +77,11 @@ absl::StatusOr<PictureSets> Scan(const std::string& path, const Flags& flags, co
   if (request.preprocessing) scan.classes = request.preprocessing->class_names;
   scan.labelled = !request.reads || request.reads(inputs.labels);
   scan.labels_below = inputs.classes;
+  scan.decode_bytes = DecodeBytes(flags);
   scan.one_class = request.preprocessing.has_value();
+  // Without a model the mean and deviation of pixels are measured on training pictures.
+  scan.train = request.training != Need::kNo || !request.preprocessing;
+  scan.test = request.test != Need::kNo;
   ASSIGN_OR_RETURN(PictureSets sets, ShardsOf(path).empty() ? ScanPictureFolder(path, scan, threads)
                                                             : ScanPictureShards(path, scan, threads));
   const int64_t classes = static_cast<int64_t>(sets.classes.size());
@@ -115,7 +123,9 @@ std::string ManifestOf(const PictureSets& sets, const Normalization& normalizati
 
 }  // namespace
 
-std::vector<std::string> PictureFlags() { return {"resize", "decode-threads", "bad-files", "test-share"}; }
+std::vector<std::string> PictureFlags() {
+  return {"resize", "decode-threads", "decode-memory", "bad-files", "test-share"};
+}
 
 bool HoldsPictures(const std::string& path) {
   if (!ShardsOf(path).empty()) return true;
@@ -125,7 +135,7 @@ bool HoldsPictures(const std::string& path) {
   while (!error && next != fs::directory_iterator()) {
     const std::string name = next->path().filename().native();
     if (name.find("-idx") != std::string::npos) return false;
-    pictures = pictures || (next->is_directory(ignored) && !name.starts_with('.'));
+    pictures = pictures || (next->is_directory(ignored) && !IsForeignFile(name));
     next.increment(error);
   }
   return pictures;
@@ -134,7 +144,7 @@ bool HoldsPictures(const std::string& path) {
 absl::StatusOr<TrainingData> PictureData(const std::string& path, const Flags& flags, const ImageRequest& image,
                                          const DataRequest& request) {
   ASSIGN_OR_RETURN(PictureBatchOptions options, OptionsOf(flags, image, request));
-  ASSIGN_OR_RETURN(const Threads threads, StartThreads(flags));
+  ASSIGN_OR_RETURN(const Threads threads, DecodeThreads::Start(ThreadsOf(flags)));
   ASSIGN_OR_RETURN(PictureSets sets, Scan(path, flags, options, image.inputs, request, *threads));
   // What training would meet only behind an epoch is told before it; an evaluation meets it at once.
   const bool looks = options.bad_files == BadFilePolicy::kSkip || request.training != Need::kNo;
@@ -148,6 +158,7 @@ absl::StatusOr<TrainingData> PictureData(const std::string& path, const Flags& f
     ASSIGN_OR_RETURN(options.normalization, Measure(path, sets, options, *threads));
   }
   TrainingData data;
+  data.decode_bytes = ThreadsOf(flags) * DecodeBytes(flags);
   std::shared_ptr<const PictureBatches> training;
   data.preprocessing = {image.inputs.shape(), image.inputs.classes, options.normalization, options.views.resize,
                         ClassNames(path, sets, request)};

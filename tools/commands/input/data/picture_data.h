@@ -14,7 +14,7 @@
 namespace partita {
 
 // Flags of pictures alone that PictureData reads.
-std::vector<std::string> PictureFlags();  // resize, decode-threads, bad-files, test-share
+std::vector<std::string> PictureFlags();  // resize, decode-threads, decode-memory, bad-files, test-share
 
 // Whether `path` is a tar archive, or a folder with some, or one with folders and no IDX files.
 bool HoldsPictures(const std::string& path);

@@ -73,7 +73,7 @@ absl::StatusOr<Vocabulary> ReadVocabulary(const std::string& path, const std::ve
 
 void WarnOfUnknownWords(const std::string& path, std::span<const int32_t> words, const Vocabulary& vocabulary) {
   const std::optional<int32_t> unknown = vocabulary.Find(kUnknown);
-  if (!unknown) return;
+  if (!unknown || words.empty()) return;
   const auto share = static_cast<double>(std::ranges::count(words, *unknown)) / static_cast<double>(words.size());
   if (share <= kManyUnknown) return;
   spdlog::warn("{}: {:.0f} % of its words are not in {} and count as {}", path, 100 * share, vocabulary.path(),

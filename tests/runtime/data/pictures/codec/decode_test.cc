@@ -161,6 +161,146 @@ TEST(Decode, ALargeClaimTakesNoMemory) {
   EXPECT_EQ(Error(jpeg), "a: found a picture of 65535 x 65535 pixels, allowed are 1 to 268435456 pixels");
 }
 
+// A TIFF directory whose only entry is the orientation.
+std::string Exif(int orientation, bool little) {
+  const auto number = [&](int value, int count) {
+    std::string bytes;
+    for (int i = 0; i < count; ++i) bytes += static_cast<char>(value >> 8 * (little ? i : count - 1 - i));
+    return bytes;
+  };
+  return (little ? "II" : "MM") + number(42, 2) + number(8, 4) + number(1, 2) + number(0x0112, 2) + number(3, 2) +
+         number(1, 4) + number(orientation, 2) + number(0, 6);
+}
+
+std::string WithExif(const std::string& file, const std::string& exif) {
+  const bool png = file.starts_with("\x89PNG");
+  const size_t at = png ? 33 : 2;  // behind IHDR, or the first marker
+  std::string segment;
+  if (png) {
+    // Nobody looks at the checksum of a chunk that holds no pixels.
+    segment = std::string("\0\0\0", 3) + static_cast<char>(exif.size()) + "eXIf" + exif + "abcd";
+  } else {
+    const size_t length = exif.size() + 8;
+    segment = "\xff\xe1" + std::string{static_cast<char>(length >> 8), static_cast<char>(length)} +
+              std::string("Exif\0\0", 6) + exif;
+  }
+  return file.substr(0, at) + segment + file.substr(at);
+}
+
+struct Shown {
+  PictureSize size;
+  Bytes pixels;
+};
+
+Shown ShownOf(const std::string& bytes) {
+  Picture picture;
+  const absl::Status status = DecodePicture("a", Span(bytes), 1, picture);
+  EXPECT_TRUE(status.ok()) << status;
+  picture.pixels.resize(static_cast<size_t>(picture.size.pixels()));
+  return {picture.size, picture.pixels};
+}
+
+// The letter F as a camera stores it for each orientation: all are shown upright.
+TEST(Orientation, EveryPictureIsShownUpright) {
+  const std::vector<std::string> stored[] = {
+      {"####", "#...", "##..", "#...", "#..."}, {"####", "...#", "..##", "...#", "...#"},
+      {"...#", "...#", "..##", "...#", "####"}, {"#...", "#...", "##..", "#...", "####"},
+      {"#####", "#.#..", "#....", "#...."},     {"#....", "#....", "#.#..", "#####"},
+      {"....#", "....#", "..#.#", "#####"},     {"#####", "..#.#", "....#", "....#"}};
+  const Bytes upright = {0, 0, 0, 0, 0, 255, 255, 255, 0, 0, 255, 255, 0, 255, 255, 255, 0, 255, 255, 255};
+  for (int orientation = 1; orientation <= 8; ++orientation) {
+    const std::vector<std::string>& rows = stored[orientation - 1];
+    Bytes small, large;  // each dot is a block of 8 x 8, which JPEG keeps exactly
+    for (size_t y = 0; y < 8 * rows.size(); ++y) {
+      for (size_t x = 0; x < 8 * rows[0].size(); ++x) {
+        const uint8_t grey = rows[y / 8][x / 8] == '#' ? 0 : 255;
+        large.push_back(grey);
+        if (y % 8 == 0 && x % 8 == 0) small.push_back(grey);
+      }
+    }
+    const auto height = static_cast<uint32_t>(rows.size()), width = static_cast<uint32_t>(rows[0].size());
+    for (const bool little : {false, true}) {
+      const std::string exif = Exif(orientation, little);
+      for (const bool interlaced : {false, true}) {
+        const PngForm form{.colour_type = PNG_COLOR_TYPE_GRAY, .interlaced = interlaced};
+        const Shown png = ShownOf(WithExif(PngBytes(height, width, small, form), exif));
+        EXPECT_EQ(png.size, (PictureSize{5, 4})) << orientation;
+        EXPECT_EQ(png.pixels, upright) << orientation;
+      }
+      for (const bool progressive : {false, true}) {
+        const Shown jpeg = ShownOf(WithExif(JpegBytes(8 * height, 8 * width, large, progressive), exif));
+        ASSERT_EQ(jpeg.size, (PictureSize{40, 32})) << orientation;
+        for (int i = 0; i < 20; ++i) {
+          const int middle = (8 * (i / 4) + 4) * 32 + 8 * (i % 4) + 4;
+          EXPECT_NEAR(jpeg.pixels[static_cast<size_t>(middle)], upright[static_cast<size_t>(i)], 8) << orientation;
+        }
+      }
+    }
+  }
+}
+
+// What cannot be read notes nothing; no length that Exif claims is believed.
+TEST(Orientation, HostileExifIsAsNone) {
+  const Bytes pixels = Noise(6);
+  const PngForm grey{.colour_type = PNG_COLOR_TYPE_GRAY};
+  const std::string right = Exif(6, true);
+  std::vector<std::string> cases = {"", "II", "MM*", Exif(0, true), Exif(9, false)};
+  for (size_t length = 0; length + 8 < right.size(); ++length) cases.push_back(right.substr(0, length));
+  for (const size_t byte : {0, 1, 2, 3, 4, 5, 6, 7, 10, 11, 12, 13}) {  // mark, directory, tag, type
+    std::string wrong = right;
+    wrong[byte] = '\xff';
+    cases.push_back(wrong);
+  }
+  for (const std::string& exif : cases) {
+    const Shown shown = ShownOf(WithExif(PngBytes(2, 3, pixels, grey), exif));
+    EXPECT_EQ(shown.size, (PictureSize{2, 3}));
+    EXPECT_EQ(shown.pixels, pixels);
+    EXPECT_EQ(ShownOf(WithExif(JpegBytes(2, 3, pixels), exif)).size, (PictureSize{2, 3}));
+  }
+}
+
+std::string ErrorWithin(const std::string& bytes, int64_t budget) {
+  Picture picture;
+  const absl::Status status = DecodePicture("a", Span(bytes), 3, picture, budget);
+  return status.ok() ? "decoded" : std::string(status.message());
+}
+
+// The least budget with which each decodes is what it holds: the file, 3 bytes a pixel, and what the decoder keeps.
+TEST(Budget, IsOfAllThatDecodingHolds) {
+  const Bytes pixels(64 * 64 * 3, 9);
+  const int64_t shown = 64 * 64 * 3;
+  const struct {
+    std::string bytes;
+    int64_t held;
+  } cases[] = {{PngBytes(64, 64, pixels), shown},
+               {PngBytes(64, 64, pixels, {.interlaced = true}), 2 * shown},
+               {JpegBytes(64, 64, pixels), shown},
+               {JpegBytes(64, 64, pixels, true), shown + 2 * shown}};
+  for (const auto& [bytes, held] : cases) {
+    const int64_t needed = held + static_cast<int64_t>(bytes.size());
+    const bool subsampled = bytes.starts_with("\xff\xd8") && held > shown;  // its coefficients are fewer then
+    EXPECT_EQ(ErrorWithin(bytes, needed), "decoded");
+    if (!subsampled) {
+      EXPECT_THAT(ErrorWithin(bytes, needed - 1),
+                  HasSubstr("a: found a picture of 64 x 64 pixels, which takes 1 MiB to "
+                            "decode; expected at most 0 MiB"));
+    } else {
+      EXPECT_EQ(ErrorWithin(bytes, shown + shown / 2), ErrorWithin(bytes, 1));
+    }
+  }
+}
+
+// A header alone decides: nothing is decoded, however few bytes the file has.
+TEST(Budget, RefusesTheLargestPictures) {
+  for (const bool progressive : {false, true}) {
+    std::string jpeg = JpegBytes(8, 8, Bytes(192, 9), progressive);
+    const size_t frame = jpeg.find(progressive ? "\xff\xc2" : "\xff\xc0");
+    for (const size_t byte : {5, 7}) jpeg.replace(frame + byte, 2, "\x3f\xff");
+    EXPECT_THAT(Error(jpeg), HasSubstr("a: found a picture of 16383 x 16383 pixels, which takes "));
+    EXPECT_THAT(Error(jpeg), HasSubstr("expected at most 256 MiB (scale it down, or raise --decode-memory)"));
+  }
+}
+
 TEST(Head, TellsKindAndSize) {
   const auto png = ReadPictureHead("a", Span(PngBytes(3, 5, Noise(45)).substr(0, 24)));
   ASSERT_TRUE(png.ok()) << png.status();
@@ -177,9 +317,9 @@ TEST(Head, TellsKindAndSize) {
 
 TEST(Head, OtherFilesAreCalledWhatTheyAre) {
   EXPECT_EQ(Error(""), "a: found an empty file, allowed are JPEG and PNG files");
-  EXPECT_THAT(Error("GIF89a......"), HasSubstr("found a GIF file"));
-  EXPECT_THAT(Error("RIFF....WEBPVP8 "), HasSubstr("found a WebP file"));
-  EXPECT_THAT(Error("Read me first"), HasSubstr("found something else"));
+  EXPECT_THAT(Error("GIF89a......"), HasSubstr("found a GIF picture"));
+  EXPECT_THAT(Error("RIFF....WEBPVP8 "), HasSubstr("found a WebP picture"));
+  EXPECT_THAT(Error("Read me first"), HasSubstr("found text, allowed are"));
 }
 
 }  // namespace

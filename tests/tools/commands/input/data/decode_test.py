@@ -65,6 +65,18 @@ class DecodeTest(PairCase):
         self.assertEqual(len(self.lines("written")), 3)
         self.assertIn("some would be missing", self.decode("written", "--long-pairs=skip", code=2).stderr)
 
+    def test_an_empty_line_stays_an_empty_line(self):
+        self.add(decoder())
+        self.train("--epochs=10", "--save=model.safetensors")
+        os.unlink(self.path("pairs/test.target.txt"))
+        for sources, written in ((["", "a1", "  ", "a3", ""], ["", "b1", "", "b3", ""]), ([""], [""])):
+            self.write("pairs/test.source.txt", sources)
+            done = self.decode("written")
+            self.assertEqual(self.lines("written"), written)
+            self.assertIn(f"written: {len(sources)} samples, beam 5; 0 did not end", done.stdout)
+        self.write("pairs/train.source.txt", [""] * 333)
+        self.assertIn("pairs/train.source.txt: line 1: found no words", self.train("--steps=1", code=3).stderr)
+
     def test_says_what_it_lacks(self):
         self.train("--steps=1", "--save=model.safetensors")
         self.assertIn("no entry point 'encode'", self.decode("written", code=3).stderr)
