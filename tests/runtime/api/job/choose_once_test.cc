@@ -82,7 +82,7 @@ TEST(ChooseOnce, TheLowestRankChoosesForAll) {
 // The others are told again and again, so that none of them takes rank 0 for lost.
 TEST(ChooseOnce, TheOthersHearThatItTakesLong) {
   Meeting meeting(kRanks);
-  for (const Outcome& outcome : Everywhere(meeting, [](int rank) {
+  for (const Outcome& outcome : Everywhere(meeting, [&meeting](int rank) {
          while (rank == 0 && meeting.rounds <= 2) std::this_thread::sleep_for(milliseconds(1));
          return absl::OkStatus();
        })) {
