@@ -45,12 +45,13 @@ absl::StatusOr<StepResult> Session::Train() {
 
 absl::StatusOr<StepResult> Session::Evaluate() {
   RETURN_IF_ERROR(BeginAlone(evaluate_));
-  ASSIGN_OR_RETURN(const StepResult result, Finish());
+  const absl::StatusOr<StepResult> result = Finish();
+  if (!result.ok()) return absl::IsInvalidArgument(result.status()) ? WithWrongDataOfAll(result.status()) : result;
   const EntryPoint& point = program_.entries[*evaluate_];
   for (size_t loss = 0; loss <= point.graph.further_losses.size(); ++loss) {
-    const double value = loss == 0 ? result.loss : result.metrics[loss - 1].second;
+    const double value = loss == 0 ? result->loss : result->metrics[loss - 1].second;
     if (std::isfinite(value)) continue;
-    return OutOfRange("evaluation: node '{}': the loss is {}", point.results[loss].name, value);
+    return WithWrongDataOfAll(OutOfRange("evaluation: node '{}': the loss is {}", point.results[loss].name, value));
   }
   return result;
 }
@@ -306,7 +307,7 @@ std::string Session::NameOf(const StepInFlight& step) const {
 
 absl::Status Session::CheckFinite(const StepInFlight& step) const {
   const EntryPoint& point = program_.entries[step.entry];
-  if (!IsTraining(step.entry)) return absl::OkStatus();
+  if (!IsTraining(step.entry) || point.graph.loss == kNoValue) return absl::OkStatus();
   const auto refused = [&](size_t result, const char* but) {
     return OutOfRange("{}: node '{}': the loss is {}{}", NameOf(step), point.results[result].name,
                       ScalarAt(ResultPart(step, result)), but);

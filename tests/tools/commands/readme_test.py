@@ -15,7 +15,7 @@ BENCHMARK = os.path.abspath("tools/benchmark")
 OWN_FILES = {"GRAPH.pbtxt": MLP, "STRATEGY.pbtxt": example("mlp_data_model.pbtxt"), "DIR": "checkpoints"}
 
 # Commands that read a data set take generated numbers instead.
-OF_DATA = {"train", "evaluate", "predict", "verify", "calibrate"}
+OF_DATA = {"train", "evaluate", "predict", "verify"}
 
 # Needs a model that translates, and its data; tests/tools/commands/input/data/decode_test.py runs it.
 ELSEWHERE = {"decode"}
@@ -42,7 +42,7 @@ class ReadmeTest(TrainerCase):
             flag, equals, value = word.rpartition("=")
             value = OWN_FILES.get(value, os.path.abspath(value) if value.startswith("tools/") else value)
             arguments.append(flag + equals + value)
-        command = next(word for word in words if word in OF_DATA | {"plan", "sweep", "check", "decode"})
+        command = next(word for word in words if word in OF_DATA | {"plan", "sweep", "check", "calibrate", "decode"})
         if command in OF_DATA and "--mock-data" not in words:
             arguments.insert(len(arguments) - 1, "--mock-data")
         return command, arguments

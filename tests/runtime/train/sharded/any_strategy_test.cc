@@ -58,7 +58,7 @@ TEST_F(AnyStrategy, WritesEveryElementOnce) {
       for (const SavedPart& part : state.parts) elements += part.box.elements();
       EXPECT_EQ(elements, Elements(state.shape)) << shipped.strategy << " " << state.name;
     }
-    std::filesystem::remove_all(folder_);
+    std::filesystem::remove_all(StepFolder(folder_, 1));
   }
 }
 
