@@ -114,7 +114,8 @@ Model MakeModel(int64_t batch) {
   const ValueId error = b.Add("error", "square", {b.Add("difference", "sub", {guess, targets})});
   const ValueId of_places = b.Add("of_places", "mean", {error}, {{"axes", IntList{2}}});
   metric("mean_of_means", "mean", {b.Add("of_samples", "mean", {of_places}, {{"axes", IntList{1}}})});
-  metric("by_hand", "over", {b.Add("weighed_error", "sum", {b.Add("product", "mul", {of_places, weights})}), sum});
+  metric("by_hand", "over",
+         {b.Add("weighed_error", "sum", {b.Add("weighed_places", "mul", {of_places, weights})}), sum});
   metric("root", "sqrt", {squared});
   metric("perplexity_of_words", "exp", {by_words});
   // Rows of samples set behind each other.

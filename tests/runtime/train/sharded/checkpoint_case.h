@@ -50,7 +50,7 @@ class CheckpointCase : public ::testing::Test {
     folder_ = ::testing::TempDir() + "/checkpoints_" + std::to_string(::getpid()) + "_" +
               ::testing::UnitTest::GetInstance()->current_test_info()->name();
     std::filesystem::remove_all(folder_);
-    std::filesystem::create_directory(folder_);
+    std::filesystem::create_directories(folder_);
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
