@@ -23,7 +23,9 @@ void AddElementwise(Cases& cases) {
                                                              {"dense", {5, 3}},       {"cube", {2, 3, 5}},
                                                              {"image", {3, 5, 3, 2}}, {"rank5", {2, 1, 3, 2, 3}}};
   for (const auto& [variant, shape] : shapes) {
-    ForEachType(UnaryOps(), [&]<typename F>() { cases.Add(F::Name(), variant, {}, {Within<F>(Spread(shape))}); });
+    // The only number of a scalar is where every function has a slope.
+    const CaseInput spread = shape.empty() ? CaseInput{{DType::kF64, {}}, true, Fill::kUniform, 0.5, 2} : Spread(shape);
+    ForEachType(UnaryOps(), [&]<typename F>() { cases.Add(F::Name(), variant, {}, {Within<F>(spread)}); });
     for (const char* op : {"mul", "sub", "maximum"}) cases.Add(op, variant, {}, {Free(shape), Free(shape)});
     cases.Add("scale", variant, {{"factor", -0.3}}, {Free(shape)});
     cases.Add("over", variant, {}, {Free(shape), CaseInput{{DType::kF64, {}}, true, Fill::kUniform, 0.5, 2}});

@@ -75,7 +75,7 @@ TEST(CheckReplicas, MovesWhatWasPredicted) {
         EXPECT_EQ(check->first.has_value(), flipped);
         EXPECT_EQ(check->counted_bytes, check->predicted_bytes);
         const auto states = static_cast<int64_t>(session->StateNames().size());
-        EXPECT_EQ(check->predicted_bytes, 2 * (8 + 4 + 8 * states));
+        EXPECT_EQ(check->predicted_bytes, 2 * (16 + 8 + 8 * states));
         if (flipped) {
           EXPECT_EQ(check->first->ranks, std::vector<int>{1});
         }
