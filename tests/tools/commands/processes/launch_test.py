@@ -152,6 +152,7 @@ class LaunchTest(TrainerCase):
     def test_a_reader_that_goes_loses_no_training(self):
         checkpoints = self.path("checkpoints")
         launcher, graph = self.start("--steps=1000", "--checkpoint=" + checkpoints)
+        self.assertIn("training ends after 1000 steps", launcher.stdout.readline())
         self.assertIn("epoch 1", launcher.stdout.readline())
         launcher.stdout.close()
         error = launcher.stderr.read()
