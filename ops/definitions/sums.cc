@@ -194,7 +194,7 @@ absl::StatusOr<ValueId> AddOne(EntryBuilder& builder, const std::string& op, Val
 // x, each sample times what it weighs; a sample is so many rows of x.
 absl::StatusOr<ValueId> Weighed(EntryBuilder& builder, ValueId x, int64_t rows, const std::string& name) {
   const TensorType type = builder.graph().type(x);
-  ASSIGN_OR_RETURN(ValueId weights, WeightsOfRows(builder, x, rows, name));
+  ASSIGN_OR_RETURN(ValueId weights, WeightsOfRows(builder, x, rows));
   IntList axes, sizes;
   for (size_t d = 1; d < type.shape.size(); ++d) {
     axes.push_back(static_cast<int64_t>(d));

@@ -59,7 +59,7 @@ absl::StatusOr<ValueId> EvaluationWeight(EntryBuilder& builder, ValueId values, 
   int64_t rows = builder.RowsOfASample(values);
   if (rows == 0 && labels != kNoValue) rows = builder.RowsOfASample(labels);
   if (rows == 0) return own;
-  ASSIGN_OR_RETURN(ValueId weight, WeightsOfRows(builder, values, rows, name + kSampleWeightName));
+  ASSIGN_OR_RETURN(ValueId weight, WeightsOfRows(builder, values, rows));
   if (own == kNoValue) return weight;
   const Shape shape = builder.graph().type(own).shape;
   if (shape.size() > 1) {

@@ -29,9 +29,9 @@ metric %norm
 %w = parameter() initializer=constant f32[6,3]
 %rows = reshape(%x) f32[30,3]
 %@sample_weight = input() f32[6]
-%mean@rows = expand(%@sample_weight) axes=[1] sizes=[5] f32[6,5]
-%mean@of_rows = reshape(%mean@rows) f32[30]
-%mean@of_elements = expand(%mean@of_rows) axes=[1] sizes=[3] f32[30,3]
+%@sample_weight@rows5@apart = expand(%@sample_weight) axes=[1] sizes=[5] f32[6,5]
+%@sample_weight@rows5 = reshape(%@sample_weight@rows5@apart) f32[30]
+%mean@of_elements = expand(%@sample_weight@rows5) axes=[1] sizes=[3] f32[30,3]
 %mean@weighed = mul(%rows, %mean@of_elements) f32[30,3]
 %mean = mean(%mean@weighed) f32[]
 %of_each = mean(%x) axes=[1,2] f32[6]
@@ -189,9 +189,9 @@ loss %l
 %rows = reshape(%x) f32[18,4]
 %labels = reshape(%t) i32[18]
 %@sample_weight = input() f32[6]
-%l@sample_weight@rows = expand(%@sample_weight) axes=[1] sizes=[3] f32[6,3]
-%l@sample_weight@of_rows = reshape(%l@sample_weight@rows) f32[18]
-%l = softmax_cross_entropy(%rows, %labels, %l@sample_weight@of_rows) f32[]
+%@sample_weight@rows3@apart = expand(%@sample_weight) axes=[1] sizes=[3] f32[6,3]
+%@sample_weight@rows3 = reshape(%@sample_weight@rows3@apart) f32[18]
+%l = softmax_cross_entropy(%rows, %labels, %@sample_weight@rows3) f32[]
 loss %l
 )");
 }
