@@ -52,11 +52,11 @@ class SetAnalysis {
   }
 
   SetResults Run(const std::string& entry) {
+    const size_t results = results_.size();  // the graph's own; Report adds to them
     parts_.resize(graph_.values().size());
     for (const Node& node : graph_.nodes()) {
       for (size_t o = 0; o < node.outputs.size(); ++o) parts_[node.outputs[o]] = PartOf(node, o);
     }
-    const size_t results = results_.size();  // TermOf adds what a step reports besides
     for (size_t r = 0; r < results; ++r) {
       const int term = TermOf(results_[r]);
       set_.of_results.push_back(term >= 0 ? term : Add(Undecided(static_cast<int>(r)), 1));
