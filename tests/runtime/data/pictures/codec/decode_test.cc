@@ -163,7 +163,7 @@ TEST(Decode, ALargeClaimTakesNoMemory) {
 
 // A TIFF directory whose only entry is the orientation.
 std::string Exif(int orientation, bool little) {
-  const auto number = [&](int value, int count) {
+  const auto number = [&](int64_t value, int count) {
     std::string bytes;
     for (int i = 0; i < count; ++i) bytes += static_cast<char>(value >> 8 * (little ? i : count - 1 - i));
     return bytes;
