@@ -30,9 +30,9 @@
 #include "tools/commands/input/machine.h"
 #include "tools/commands/oracle/graded_training.h"
 #include "tools/models/models.h"
-#include "tools/program/start/clean_start.h"
 #include "tools/program/exit_code.h"
 #include "tools/program/run_main.h"
+#include "tools/program/start/clean_start.h"
 
 namespace partita {
 namespace {

@@ -3,9 +3,9 @@
 
 #include "tools/commands/commands.h"
 #include "tools/commands/processes/armed_fail_points.h"
-#include "tools/program/start/clean_start.h"
 #include "tools/program/exit_code.h"
 #include "tools/program/run_main.h"
+#include "tools/program/start/clean_start.h"
 #include "tools/trainer_flags.h"
 
 int main(int argc, char** argv) {

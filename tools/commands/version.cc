@@ -5,8 +5,8 @@
 
 #include "runtime/fail_points/fail_point.h"
 #include "tools/commands/commands.h"
-#include "tools/program/start/clean_start.h"
 #include "tools/program/exit_code.h"
+#include "tools/program/start/clean_start.h"
 #include "tools/program/version/host.h"
 #include "tools/program/version/revision.h"
 

@@ -10,10 +10,10 @@
 #include "runtime/base/median.h"
 #include "runtime/base/status.h"
 #include "tools/program/start/clean_start.h"
+#include "tools/program/start/waiting_threads.h"
 #include "tools/program/version/host.h"
 #include "tools/program/version/revision.h"
 #include "tools/program/version/version.h"
-#include "tools/program/start/waiting_threads.h"
 
 namespace partita {
 namespace {
