@@ -68,8 +68,8 @@ absl::Status Executor::Walk(int turn) {
   return absl::OkStatus();
 }
 
-// Ranks of one device meet: a collective is enqueued for all of them that are members, one after the other, so that it
-// is whole before anything that comes behind it.
+// Enqueues a collective for every rank of the device that is a member, and only then what comes behind it: on a device
+// that ranks share, a member's stream takes no work until the last member has called.
 absl::Status Executor::WalkOneCollective() {
   for (const auto& walk : walks_) {
     const int group = walk->NextGroup();
@@ -77,9 +77,12 @@ absl::Status Executor::WalkOneCollective() {
       return !other->groups().contains(group) || other->NextGroup() == group;
     };
     if (group < 0 || !std::ranges::all_of(walks_, is_there)) continue;
+    std::vector<RankWalk*> members;
     for (const auto& member : walks_) {
-      if (member->NextGroup() == group) RETURN_IF_ERROR(member->Advance());
+      if (member->NextGroup() == group) members.push_back(member.get());
     }
+    for (RankWalk* member : members) RETURN_IF_ERROR(member->Advance());
+    for (RankWalk* member : members) RETURN_IF_ERROR(member->FinishCollective());
     return absl::OkStatus();
   }
   return Internal("the ranks of device '{}' wait for each other in different collectives", device_->name());

@@ -172,9 +172,14 @@ int RankWalk::NextGroup() const {
 }
 
 absl::Status RankWalk::Advance() {
+  const bool collective = NextGroup() >= 0;
   const int launch = next_++;
-  return OnDevice(launch) ? Enqueue(launch) : absl::OkStatus();
+  if (!OnDevice(launch)) return absl::OkStatus();
+  RETURN_IF_ERROR(Enqueue(launch));
+  return collective ? absl::OkStatus() : EnqueueBehind(launch);
 }
+
+absl::Status RankWalk::FinishCollective() { return EnqueueBehind(next_ - 1); }
 
 absl::Status RankWalk::Enqueue(int l) {
   const Launch& launch = schedule_.launches[l];
@@ -183,8 +188,14 @@ absl::Status RankWalk::Enqueue(int l) {
   for (Watch* watch : before_[l]) RETURN_IF_ERROR(watch->Enqueue(stream));
   stream.Tag(tags_before_ + l, launch.name);
   const absl::Status enqueued = EnqueueWork(l, stream);
+  if (!enqueued.ok()) stream.Tag(-1);
+  return WithContext(fmt::format("node '{}'", launch.name), enqueued);
+}
+
+// A collective's tag stays until here: the last member's call may enqueue work on the streams of all members.
+absl::Status RankWalk::EnqueueBehind(int l) {
+  Stream& stream = *rank_.binding.streams[schedule_.launches[l].stream];
   stream.Tag(-1);
-  RETURN_IF_ERROR(WithContext(fmt::format("node '{}'", launch.name), enqueued));
   for (Watch* watch : behind_[l]) RETURN_IF_ERROR(watch->Enqueue(stream));
   return waited_for_[l] ? Record(stream, events_[l]) : absl::OkStatus();
 }

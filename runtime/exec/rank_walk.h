@@ -36,8 +36,10 @@ class RankWalk {
   // The group of the next launch if that is a collective, else -1.
   int NextGroup() const;
   bool done() const { return next_ == launches(); }
-  // Enqueues the next launch. Its kernel is made in the first walk.
+  // Enqueues the next launch. Its kernel is made in the first walk. If the launch is a collective, FinishCollective
+  // must follow once all members on this device have advanced; it enqueues what comes behind the collective.
   absl::Status Advance();
+  absl::Status FinishCollective();
   // Enqueues what the step ends with.
   absl::Status End(int turn);
 
@@ -77,6 +79,7 @@ class RankWalk {
   absl::Status AddWatch(Watch::Kind kind, ValueId value);
   void AddPoison();
   absl::Status Enqueue(int launch);
+  absl::Status EnqueueBehind(int launch);
   absl::Status EnqueueWork(int launch, Stream& stream);
   absl::StatusOr<std::unique_ptr<Kernel>> MakeKernel(int launch);
   absl::Status Record(Stream& stream, std::unique_ptr<Event>& event);

@@ -3,6 +3,9 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
 #include <utility>
 
 #include "runtime/base/check.h"
@@ -25,25 +28,37 @@ int64_t NanosecondsOf(clockid_t clock) {
   return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
 }
 
-// The clock of the thread of a stream, which itself says which that is.
-absl::StatusOr<clockid_t> ClockOf(Stream& stream) {
-  auto* const host_stream = dynamic_cast<HostStream*>(&stream);
-  CHECK(host_stream != nullptr);
-  clockid_t clock = 0;
-  const auto find = [](void* found) {
-    return pthread_getcpuclockid(pthread_self(), static_cast<clockid_t*>(found)) == 0
-               ? absl::OkStatus()
-               : Internal("a thread has no clock");
-  };
-  RETURN_IF_ERROR(host_stream->Enqueue({find, &clock}));
-  RETURN_IF_ERROR(host_stream->Synchronize());
-  return clock;
-}
-
 }  // namespace
 
 StallWatch::StallWatch(const FlightRecorder& recorder, milliseconds timeout, OnStall on_stall)
     : recorder_(recorder), timeout_(timeout), interval_(IntervalOf(timeout)), on_stall_(std::move(on_stall)) {}
+
+// The stream's thread itself reports its clock, and its place in /proc in the numbering that is mounted there.
+absl::StatusOr<StallWatch::Thread> StallWatch::ThreadOf(Stream& stream) {
+  auto* const host_stream = dynamic_cast<HostStream*>(&stream);
+  CHECK(host_stream != nullptr);
+  Thread thread;
+  const auto find = [](void* found) {
+    auto& self = *static_cast<Thread*>(found);
+    std::error_code unknown;
+    const std::filesystem::path place = std::filesystem::read_symlink("/proc/thread-self", unknown);
+    if (!unknown) self.stat = "/proc/" + place.string() + "/stat";
+    return pthread_getcpuclockid(pthread_self(), &self.clock) == 0 ? absl::OkStatus()
+                                                                   : Internal("a thread has no clock");
+  };
+  RETURN_IF_ERROR(host_stream->Enqueue({find, &thread}));
+  RETURN_IF_ERROR(host_stream->Synchronize());
+  return thread;
+}
+
+// On a machine with more runnable threads than processors a thread that computes may wait for its turn for long.
+bool StallWatch::IsRunnable(const Thread& thread) {
+  std::ifstream file(thread.stat);
+  std::string line;
+  std::getline(file, line);
+  const size_t name_end = line.rfind(')');  // a name may contain spaces and parentheses
+  return name_end != std::string::npos && line.compare(name_end + 1, 2, " R") == 0;
+}
 
 absl::StatusOr<std::unique_ptr<StallWatch>> StallWatch::Start(const std::map<int, std::vector<Stream*>>& streams,
                                                               const FlightRecorder& recorder, milliseconds timeout,
@@ -51,8 +66,8 @@ absl::StatusOr<std::unique_ptr<StallWatch>> StallWatch::Start(const std::map<int
   std::unique_ptr<StallWatch> watch(new StallWatch(recorder, timeout, std::move(on_stall)));
   for (const auto& [rank, of_rank] : streams) {
     for (Stream* const stream : of_rank) {
-      ASSIGN_OR_RETURN(const clockid_t clock, ClockOf(*stream));
-      watch->by_rank_[rank].clocks.push_back(clock);
+      ASSIGN_OR_RETURN(Thread thread, ThreadOf(*stream));
+      watch->by_rank_[rank].of_rank.push_back(std::move(thread));
     }
   }
   watch->thread_ = std::thread([raw = watch.get()] { raw->Watch(); });
@@ -100,8 +115,9 @@ void StallWatch::Look() {
   seen_wait_ = wait;
   for (auto& [rank, threads] : by_rank_) {
     int64_t used = 0;
-    for (const clockid_t clock : threads.clocks) used += NanosecondsOf(clock);
-    threads.quiet = goes_on || used != threads.nanoseconds ? 0 : threads.quiet + 1;
+    for (const Thread& thread : threads.of_rank) used += NanosecondsOf(thread.clock);
+    const bool runs = goes_on || used != threads.nanoseconds || std::ranges::any_of(threads.of_rank, IsRunnable);
+    threads.quiet = runs ? 0 : threads.quiet + 1;
     threads.nanoseconds = used;
   }
   if (goes_on || !IsQuiet(awaited)) return;

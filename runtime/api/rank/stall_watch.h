@@ -1,9 +1,9 @@
 // Notices that a step stands still: the host waits for a rank, and neither that rank nor the one that it waits for in a
 // collective at last computes. A rank that computes for long is none; neither is one that waits for another process.
 //
-// A thread that computes uses the processor, and its clock goes on. So nothing runs in a step for it: now and then a
-// thread of the watch looks at the clocks of the streams' threads, and at the flight recorder. Time counts in looks, so
-// that a process that was stopped as a whole, and goes on, has lost none.
+// A thread that computes uses the processor, so its clock advances, or it is runnable and waits for a processor. Steps
+// pay nothing for the watch: at intervals a thread of the watch reads the clocks and states of the streams' threads and
+// the flight recorder. Time counts in looks, so a process that was stopped as a whole and resumes has lost none.
 #ifndef PARTITA_RUNTIME_API_RANK_STALL_WATCH_H_
 #define PARTITA_RUNTIME_API_RANK_STALL_WATCH_H_
 
@@ -15,6 +15,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -49,16 +50,22 @@ class StallWatch {
   };
 
  private:
-  // What is known of a rank's threads.
+  struct Thread {
+    clockid_t clock = 0;
+    std::string stat;  // path of the file in which the kernel reports the thread's state; empty: unknown
+  };
+
   struct Threads {
-    std::vector<clockid_t> clocks;
-    int64_t nanoseconds = 0;  // that they had used at the last look
-    int quiet = 0;            // looks since they last used any
+    std::vector<Thread> of_rank;
+    int64_t nanoseconds = 0;  // processor time at the last look
+    int quiet = 0;            // looks since a thread last ran or was runnable
   };
 
   StallWatch(const FlightRecorder& recorder, std::chrono::milliseconds timeout, OnStall on_stall);
   void Watch();
   void Look();
+  static absl::StatusOr<Thread> ThreadOf(Stream& stream);
+  static bool IsRunnable(const Thread& thread);
   bool IsQuiet(int rank) const;
   absl::Status StatusOf(int rank, const std::vector<FlightRecord>& records) const;
 

@@ -42,10 +42,12 @@ class CalibrateTest(TrainerCase):
         for ranks in ("threads", "processes"):
             self.assertRegex(done.stdout, rf"\n  all_reduce +2 {ranks} +[0-9.]+ us +[0-9.]+ GB/s +R2 ")
         self.assertRegex(done.stdout, r"\n   2 ranks +a rank's step takes [0-9.]+ times as long")
-        self.assertRegex(done.stdout, r"\nwaiting streams go on [0-9]+\.[0-9] us late\n")
+        late = re.search(r"\nwaiting streams go on ([0-9]+\.[0-9]) us late\n", done.stdout)
         with open(self.path("p.pbtxt")) as file:
             text = file.read()
-        self.assertRegex(text, r"wake_seconds: [0-9.e-]+")
+        # On a busy machine the spread of the timings can exceed the delay: it is then measured as 0.
+        if float(late.group(1)) > 0:
+            self.assertRegex(text, r"wake_seconds: [0-9.e-]+")
         self.assertRegex(text, r'op_times \{ op: "conv2d_epilogue" times: [0-9.e-]+ \}')
         self.assertRegex(text, r'kernels \{ signature: "conv2d_epilogue f32\[4,28,28,1\]')
 

@@ -5,16 +5,19 @@
 
 #include <deque>
 #include <functional>
+#include <tuple>
 
 #include "graph/make_schedule.h"
 #include "ops/host/host_kernels.h"
 #include "runtime/api/rank/rank_runtime.h"
 #include "runtime/base/status.h"
+#include "runtime/comm/cuda_local/cuda_local_world.h"
 #include "runtime/comm/local/local_communicator.h"
 #include "runtime/device/cuda/cuda_device.h"
 #include "runtime/device/cuda/cuda_stream.h"
 #include "runtime/device/host/host_device.h"
-#include "tests/runtime/api/session_fixture.h"
+#include "tests/runtime/api/rank/shared_device.h"
+#include "tests/runtime/comm/cuda_local/fake_reduce.h"
 #include "tests/runtime/device/cuda/fake_cuda.h"
 
 namespace partita {
@@ -169,6 +172,32 @@ TEST_F(FakeCudaSteps, CallCudaInThisOrder) {
   EXPECT_THAT(CallsOf([&] { End(); }), testing::ElementsAre("cudaEventSynchronize"));
   End();
 }
+
+// Ranks that share the GPU: each has streams of its own, and their collectives meet in CudaLocalWorld.
+class FakeCudaRanks : public testing::TestWithParam<std::tuple<std::string, bool>> {
+ protected:
+  void SetUp() override {
+    RegisterReduceKernels(fake_);
+    fake_.at_once = false;
+    device_ = *CudaDevice::Create({0, false, &fake_.api()});
+    const auto& [strategy, replay] = GetParam();
+    shared_ = std::make_unique<SharedDevice>(strategy, replay, *device_, kernels_,
+                                             [&](int ranks) { return *CudaLocalWorld::Create(ranks, device_.get()); });
+  }
+  void TearDown() override { shared_.reset(); }
+
+  FakeCuda fake_;
+  FarKernels kernels_;
+  std::unique_ptr<CudaDevice> device_;
+  std::unique_ptr<SharedDevice> shared_;
+};
+
+TEST_P(FakeCudaRanks, AreTheBitsOfTheHost) { ExpectTheBitsOfASession(std::get<0>(GetParam()), *shared_); }
+
+TEST_P(FakeCudaRanks, HaveTwoStepsInFlight) { ExpectTwoStepsInFlight(std::get<0>(GetParam()), *shared_); }
+
+INSTANTIATE_TEST_SUITE_P(Strategies, FakeCudaRanks,
+                         testing::Combine(testing::Values("2x1", "1x2", "2x2", "mixed"), testing::Bool()));
 
 }  // namespace
 }  // namespace partita
