@@ -4,6 +4,7 @@
 #include <cstring>
 #include <numeric>
 #include <utility>
+#include <variant>
 
 #include "graph/ir/generated_name.h"
 #include "runtime/api/rank/initial_values.h"
@@ -11,6 +12,8 @@
 #include "runtime/base/check.h"
 #include "runtime/base/status.h"
 #include "runtime/device/host/cores.h"
+#include "runtime/device/host/host_stream.h"
+#include "runtime/device/host/kernel_team.h"
 
 namespace partita {
 namespace {
@@ -60,6 +63,25 @@ std::vector<ByteRange> VisibleRanges(const std::vector<const Schedule*>& schedul
   return ranges;
 }
 
+// Starts the threads of every host stream that runs kernels. A limit on threads then ends the start of the session: in
+// the middle of a step, it would take all ranks along.
+absl::Status StartKernelTeams(const std::vector<const Schedule*>& schedules,
+                              const std::vector<std::unique_ptr<Stream>>& streams) {
+  std::vector<HostStream*> computing(streams.size());
+  for (const Schedule* schedule : schedules) {
+    for (const Launch& launch : schedule->launches) {
+      if (launch.stream == schedule->host_stream() || !std::holds_alternative<KernelLaunch>(launch.work)) continue;
+      computing[launch.stream] = dynamic_cast<HostStream*>(streams[launch.stream].get());
+    }
+  }
+  for (HostStream* stream : computing) {
+    if (stream == nullptr) continue;
+    RETURN_IF_ERROR(stream->Enqueue({[](void*) { return StartKernelTeam(); }, nullptr}));
+    RETURN_IF_ERROR(WithContext(fmt::format("stream '{}'", stream->name()), stream->Synchronize()));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 RankRuntime::RankRuntime(RankParts parts, const SessionOptions& options)
@@ -102,6 +124,7 @@ absl::Status RankRuntime::Build(const SessionOptions& options) {
                      device_->CreateStream(fmt::format("rank {} stream {}", rank_, s), PriorityOf(s, streams)));
     streams_.push_back(std::move(stream));
   }
+  RETURN_IF_ERROR(StartKernelTeams(schedules_, streams_));
   if (!device_->host_addressable()) {
     for (const Schedule* schedule : schedules_) {
       ASSIGN_OR_RETURN(std::unique_ptr<InputStage> stage, MakeStage(*schedule));

@@ -1,9 +1,12 @@
 #include "runtime/device/host/kernel_team.h"
 
+#include <sys/resource.h>
+
 #include <condition_variable>
 #include <cstring>
 #include <limits>
 #include <mutex>
+#include <string>
 #include <vector>
 
 #ifdef _OPENMP
@@ -69,6 +72,13 @@ absl::Status MakeTeam(int threads) {
 
 #endif
 
+// The limit that `ulimit -u` shows.
+std::string ThreadsOfUser() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NPROC, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return "unlimited";
+  return std::to_string(limit.rlim_cur);
+}
+
 }  // namespace
 
 absl::Status TryThreads(int count, StartThread start) {
@@ -84,9 +94,9 @@ absl::Status TryThreads(int count, StartThread start) {
   for (const pthread_t thread : threads) pthread_join(thread, nullptr);
   if (error == 0) return absl::OkStatus();
   return ResourceExhausted(
-      "cannot start thread {} of {} for kernels: {}; the limit may be `ulimit -u`, pids.max of the control group or "
-      "memory; --threads takes fewer",
-      threads.size() + 1, count, std::strerror(error));
+      "cannot start thread {} of {} for kernels: {}; the limit may be `ulimit -u` ({}), pids.max of the control group "
+      "or memory; raise it, or take fewer threads with --threads",
+      threads.size() + 1, count, std::strerror(error), ThreadsOfUser());
 }
 
 absl::Status StartKernelTeam() {

@@ -10,7 +10,8 @@ namespace partita {
 
 // Makes sure that parallel regions of the calling thread have as many threads as omp_get_max_threads() says, which is
 // the number that kernels are made for: some of oneDNN's leave out the part of a thread that is missing, or wait for it
-// for ever. To be called before each kernel; after the first time it costs a comparison.
+// for ever. Must be called before each kernel; after the first time it costs a comparison. A session that starts calls
+// it on every stream that runs kernels, so that it meets a limit on threads before the first step.
 //
 // The first call of a thread switches off what OMP_DYNAMIC, OMP_NESTED and OMP_MAX_ACTIVE_LEVELS would change, for the
 // calling thread alone, opens a region and counts its threads. libgomp ends the process when it cannot start a thread,

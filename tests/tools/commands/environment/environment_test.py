@@ -3,6 +3,8 @@
 import contextlib
 import json
 import os
+import resource
+import shutil
 import subprocess
 import unittest
 
@@ -187,6 +189,28 @@ class EnvironmentTest(TrainerCase):
                 if done.returncode == 4:
                     self.assertRegex(done.stderr, r"trainer: .*(thread|Resource temporarily unavailable)")
         self.assertEqual(outcomes, {0, 4})
+
+    @unittest.skipUnless(os.getuid() == 0 and shutil.which("setpriv"), "only root can become another user")
+    def test_a_limit_of_the_user_is_found_before_the_first_step(self):
+        """Whichever thread is the first that cannot be started, no kernel has begun."""
+        os.chmod(self.folder, 0o777)
+        # A user without processes, who may read what root may: RLIMIT_NPROC counts all threads of a user.
+        become_user = ["setpriv", f"--reuid={1_000_000 + os.getpid()}", "--inh-caps=+dac_override",
+                       "--ambient-caps=+dac_override"]
+        command = [TRAINER, "train", "--mock-data", "--steps=1", "--threads=8", "--batch=512", "--deterministic", LENET]
+        of_kernels = 0
+        for most in range(1, 14):
+            with self.subTest(most=most):
+                done = subprocess.run(become_user + command, capture_output=True, text=True, cwd=self.folder,
+                                      timeout=300, env=self.unset(),
+                                      preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NPROC, (most, most)))
+                self.assertIn(done.returncode, (0, 4), done.stderr)
+                self.assertNotIn("node '", done.stderr)
+                if "for kernels" in done.stderr:
+                    of_kernels += 1
+                    self.assertRegex(done.stderr, r"rank 0: stream '.*': cannot start thread \d of 7 for kernels: .*"
+                                     rf"`ulimit -u` \({most}\).*--threads")
+        self.assertGreater(of_kernels, 0)
 
 
 if __name__ == "__main__":
