@@ -8,6 +8,8 @@
 namespace partita {
 namespace {
 
+constexpr int kOldestVersion = NCCL_VERSION(2, 18, 0);
+
 std::string VersionText(int version) {
   return fmt::format("{}.{}.{}", version / 10000, version % 10000 / 100, version % 100);
 }
@@ -34,9 +36,9 @@ absl::Status CheckNcclVersion(const NcclApi& api) {
   int version = 0;
   const ncclResult_t result = api.ncclGetVersion(&version);
   if (result != ncclSuccess) return NcclStatus(api, result, nullptr, "ncclGetVersion", "NCCL");
-  if (version >= NCCL_VERSION_CODE && version / 10000 == NCCL_MAJOR) return absl::OkStatus();
-  return Unavailable("NCCL {} was found; this program was built against {} and needs that or a newer {}.x",
-                     VersionText(version), VersionText(NCCL_VERSION_CODE), NCCL_MAJOR);
+  if (version >= kOldestVersion && version / 10000 == NCCL_MAJOR) return absl::OkStatus();
+  return Unavailable("NCCL {} was found; expected {} or a newer {}.x (this program was built with the headers of {})",
+                     VersionText(version), VersionText(kOldestVersion), NCCL_MAJOR, VersionText(NCCL_VERSION_CODE));
 }
 
 absl::Status NcclStatus(const NcclApi& api, ncclResult_t result, ncclComm_t comm, const std::string& call,

@@ -17,6 +17,7 @@ namespace partita {
   X(ncclBroadcast)                \
   X(ncclCommAbort)                \
   X(ncclCommDestroy)              \
+  X(ncclCommFinalize)             \
   X(ncclCommGetAsyncError)        \
   X(ncclCommInitRankConfig)       \
   X(ncclGetErrorString)           \
@@ -36,11 +37,12 @@ struct NcclApi {
 #undef PARTITA_NCCL_SLOT
 };
 
-// The library of this machine, opened at the first call. kUnavailable: missing, or older than what this program was
-// built against. Thread-safe.
+// The library of this machine, opened at the first call. kUnavailable: missing, or of a version that CheckNcclVersion
+// refuses. Thread-safe.
 absl::StatusOr<const NcclApi*> LoadNccl();
 
-// kUnavailable: the library is older than the headers, or of another major version.
+// kUnavailable: the library is older than 2.18, which has every function and configuration that is used here, or of
+// another major version. An older library reads only the fields of ncclConfig_t that it knows.
 absl::Status CheckNcclVersion(const NcclApi& api);
 
 // What `call` returned. A peer that is gone and a system error are kUnavailable; wrong use is kInternal. `where`:

@@ -48,7 +48,7 @@ absl::StatusOr<std::unique_ptr<NcclGroup>> NcclGroup::Create(NcclGroupOptions op
 
 NcclGroup::~NcclGroup() {
   std::lock_guard lock(mutex_);
-  if (comm_ != nullptr) api_->ncclCommDestroy(comm_);
+  if (comm_ != nullptr) api_->ncclCommAbort(comm_);
 }
 
 absl::Status NcclGroup::Join() {
@@ -220,6 +220,21 @@ absl::Status NcclGroup::PollError() {
   RETURN_IF_ERROR(Check(api_->ncclCommGetAsyncError(comm_, &async), "ncclCommGetAsyncError", progress_->Current()));
   if (async == ncclInProgress) return absl::OkStatus();
   return Check(async, "in the background", progress_->Current());
+}
+
+void NcclGroup::End() {
+  std::unique_lock lock(mutex_);
+  if (comm_ == nullptr || given_up_) return;
+  // To destroy a communicator that does not block is to finalize it on a thread of NCCL's, behind the caller's back.
+  absl::Status status = Check(api_->ncclCommFinalize(comm_), "ncclCommFinalize", "the end");
+  if (status.ok()) status = Settle(lock, "the end");
+  if (comm_ == nullptr) return;  // aborted meanwhile
+  const ncclComm_t comm = std::exchange(comm_, nullptr);
+  if (status.ok()) {
+    api_->ncclCommDestroy(comm);
+  } else {
+    api_->ncclCommAbort(comm);
+  }
 }
 
 void NcclGroup::Abort() {

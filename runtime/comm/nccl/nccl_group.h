@@ -2,6 +2,7 @@
 #ifndef PARTITA_RUNTIME_COMM_NCCL_NCCL_GROUP_H_
 #define PARTITA_RUNTIME_COMM_NCCL_NCCL_GROUP_H_
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -50,6 +51,15 @@ class NcclGroup {
   // An error that NCCL met in the background, with the collective that was running. OK after an abort.
   absl::Status PollError();
 
+  // Gives the communicator back: when this returns, NCCL no longer works on it in the background, where it closes
+  // mappings of the group's buffers and synchronises streams. So buffers and streams may be freed after it, and not
+  // before. All members call it, with their groups in one order; no captured graph holds the communicator any more.
+  // After GiveUp it does nothing.
+  void End();
+
+  // The group will be aborted: End need not wait for members that may be gone.
+  void GiveUp() { given_up_ = true; }
+
   CollectiveProgress& progress() const { return *progress_; }
 
   // Ends what runs and begins to give the communicator back; the group cannot be used any more. Only inside of a group
@@ -74,7 +84,8 @@ class NcclGroup {
   const int rank_, size_;
   mutable std::mutex mutex_;
   bool aborted_ = false;
-  ncclComm_t comm_ = nullptr;  // null: not joined yet, or aborted
+  std::atomic<bool> given_up_{false};
+  ncclComm_t comm_ = nullptr;  // null: not joined yet, ended or aborted
   std::unique_ptr<CollectiveProgress> progress_;
 };
 

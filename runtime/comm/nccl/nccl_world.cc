@@ -18,6 +18,8 @@ class NcclCommunicator : public CheckedCommunicator {
  public:
   NcclCommunicator(std::shared_ptr<NcclGroup> group, const CudaContext* context, int rank, int size)
       : CheckedCommunicator(rank, size), group_(std::move(group)), context_(context) {}
+  // A rank destroys its communicators before its arena and streams; the world lives longer.
+  ~NcclCommunicator() override { group_->End(); }
 
  protected:
   absl::Status CheckStream(CommOperation operation, const Stream& stream) const override {
@@ -169,7 +171,10 @@ void NcclWorld::Abort(const absl::Status& status) {
     std::lock_guard lock(mutex_);
     if (!aborted_.ok()) return;
     aborted_ = status;
-    for (const auto& [id, group] : groups_) group->progress().Fail();
+    for (const auto& [id, group] : groups_) {
+      group->progress().Fail();
+      group->GiveUp();
+    }
     // First the reason, then the end: whoever waits for the step finds the reason when the step ends.
     options_.device->context().Kill(status);
   }

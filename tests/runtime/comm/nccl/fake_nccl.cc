@@ -16,6 +16,7 @@ struct FakeCommunicator {
   std::condition_variable changed;
   int graphs = 0;  // references that graphs hold
   bool aborted = false;
+  bool finalized = false;
 };
 
 namespace {
@@ -124,7 +125,15 @@ ncclResult_t End(ncclComm_t comm, const char* how) {
   if (groups == 0) Reclaim();
   return result;
 }
-ncclResult_t CommDestroy(ncclComm_t comm) { return End(comm, "destroy"); }
+ncclResult_t CommFinalize(ncclComm_t comm) {
+  HeldBy(comm)->finalized = true;
+  return Begin("finalize");
+}
+// Otherwise NCCL would go on with the communicator on a thread of its own.
+ncclResult_t CommDestroy(ncclComm_t comm) {
+  CHECK(HeldBy(comm)->finalized && current->under_way == 0);
+  return End(comm, "destroy");
+}
 ncclResult_t CommAbort(ncclComm_t handle) {
   {
     FakeCommunicator& comm = *HeldBy(handle);
@@ -198,6 +207,7 @@ FakeNccl::FakeNccl() {
           .ncclBroadcast = Broadcast,
           .ncclCommAbort = CommAbort,
           .ncclCommDestroy = CommDestroy,
+          .ncclCommFinalize = CommFinalize,
           .ncclCommGetAsyncError = CommGetAsyncError,
           .ncclCommInitRankConfig = CommInitRankConfig,
           .ncclGetErrorString = GetErrorString,

@@ -255,10 +255,43 @@ TEST_F(NcclWorldTest, WhatTheOthersSayIsNotTrusted) {
 }
 
 TEST_F(NcclWorldTest, AnOlderLibraryIsRefused) {
-  EXPECT_TRUE(CheckNcclVersion(nccl_.api()).ok());
-  nccl_.version = 21805;
-  EXPECT_EQ(CheckNcclVersion(nccl_.api()).message(),
-            "NCCL 2.18.5 was found; this program was built against 2.28.9 and needs that or a newer 2.x");
+  for (const int version : {NCCL_VERSION_CODE, 21800, 21805, 22999}) {
+    nccl_.version = version;
+    EXPECT_TRUE(CheckNcclVersion(nccl_.api()).ok()) << version;
+  }
+  nccl_.version = 21708;
+  EXPECT_EQ(
+      CheckNcclVersion(nccl_.api()).message(),
+      "NCCL 2.17.8 was found; expected 2.18.0 or a newer 2.x (this program was built with the headers of 2.28.9)");
+  nccl_.version = 30000;
+  EXPECT_FALSE(CheckNcclVersion(nccl_.api()).ok());
+}
+
+// The world may live longer than what the communicators' buffers lie in.
+TEST_F(NcclWorldTest, ACommunicatorEndsWhenItIsDestroyed) {
+  ASSERT_TRUE(Start(Options()).ok());
+  nccl_.looks_until_done = 3;
+  all_ = nullptr;
+  EXPECT_EQ(nccl_.under_way, 0);
+  EXPECT_EQ(nccl_.live, 1);
+  pair_ = nullptr;
+  EXPECT_EQ(nccl_.log, (Log{"finalize", "destroy", "finalize", "destroy"}));
+  EXPECT_EQ(nccl_.live, 0);
+  world_->Poll();
+  EXPECT_TRUE(stream_->Synchronize().ok());
+}
+
+TEST_F(NcclWorldTest, AnEndThatNeverComesIsAborted) {
+  NcclWorldOptions options = Options();
+  options.join_within = std::chrono::milliseconds(30);
+  ASSERT_TRUE(Start(std::move(options)).ok());
+  nccl_.looks_until_done = -1;
+  all_ = nullptr;
+  nccl_.looks_until_done = 0;
+  nccl_.background = ncclRemoteError;
+  pair_ = nullptr;
+  EXPECT_EQ(nccl_.log, (Log{"finalize", "abort", "finalize", "abort"}));
+  EXPECT_EQ(nccl_.live, 0);
 }
 
 TEST_F(NcclWorldTest, EveryCallMayFail) {
