@@ -16,6 +16,7 @@
 #include "runtime/base/status.h"
 #include "runtime/train/graph_fields.h"
 #include "tools/commands/commands.h"
+#include "tools/commands/input/chosen_strategy.h"
 #include "tools/commands/input/inputs.h"
 #include "tools/commands/input/machine.h"
 #include "tools/commands/input/pixel_forms.h"
@@ -54,10 +55,11 @@ absl::StatusOr<PredictedStep> Predict(const Flags& flags, const Model& model, co
   return PredictedStep{most.step, most.exposed};
 }
 
-absl::StatusOr<SweepOptions> ReadOptions(const Flags& flags, const Model& model, const Cluster& cluster) {
+absl::StatusOr<SweepOptions> ReadOptions(const Flags& flags, const Model& model, const Machine& machine) {
+  const Cluster& cluster = machine.cluster;
   SweepOptions options;
   const auto devices = static_cast<int>(cluster.devices.size());
-  options.most_devices = flags.Given("ranks") ? static_cast<int>(flags.Int("ranks")) : devices;
+  options.most_devices = static_cast<int>(RanksOn(machine, flags));
   if (options.most_devices > devices) {
     return FlagError("flag --ranks is {}, but cluster '{}' has {} devices", options.most_devices, cluster.name,
                      devices);
@@ -85,7 +87,7 @@ absl::StatusOr<int> RunSweep(const CommandContext& context) {
   const Cluster& cluster = machine->cluster;
   ASSIGN_OR_RETURN(Model model, ReadModel(flags));
   AssumeScheduleLength(model);
-  ASSIGN_OR_RETURN(const SweepOptions options, ReadOptions(flags, model, cluster));
+  ASSIGN_OR_RETURN(const SweepOptions options, ReadOptions(flags, model, *machine));
   const absl::StatusOr<Sweep> sweep = MakeSweep(
       options, [&](const SweepWay& way, int64_t batch) { return Predict(flags, model, *machine, way, batch); });
   if (!sweep.ok()) return WithContext(flags.arguments()[0], sweep.status());

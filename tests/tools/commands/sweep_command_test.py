@@ -35,6 +35,12 @@ class SweepTest(TrainerCase):
         slowest = max(rank["time"]["step_seconds"] for rank in plan["ranks"])
         self.assertAlmostEqual(swept["points"][3]["step_seconds"], slowest, places=12)
 
+    def test_a_host_has_as_many_ranks_as_cores(self):
+        for flags, devices in ([], {1, 2}), (["--ranks=4"], {1, 2, 4}):
+            swept = json.loads(self.call("sweep", "--batch=8", "--cluster=two_cores", "--format=json", *flags,
+                                         LENET).stdout)
+            self.assertEqual({point["devices"] for point in swept["points"]}, devices)
+
     def test_a_page(self):
         with open(self.path("curve.pbtxt"), "w") as file:
             file.write(CURVE)
