@@ -41,6 +41,7 @@ struct Finalist {
   // By what it is compared with others, and what it has of it (ValueOf).
   ObjectiveKind objective = ObjectiveKind::kStep;
   double value = 0;
+  double compute_seconds = 0;  // of the step, on the rank that computes longest
 };
 
 }  // namespace partita

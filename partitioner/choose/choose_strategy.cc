@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <string>
 #include <utility>
@@ -16,8 +17,6 @@
 
 namespace partita {
 namespace {
-
-constexpr double kLeastGain = 0.01;  // of another size of buckets
 
 class Chooser {
  public:
@@ -36,7 +35,7 @@ class Chooser {
       }
       if (search != SearchKind::kData && !AsksSolverAlone()) TryPlain(search);
     }
-    if (request_.buckets) TryBuckets();
+    TryBuckets();
     return std::move(finalists_);
   }
 
@@ -62,22 +61,25 @@ class Chooser {
     }
   }
 
-  // What buckets hide of the sums of gradients no table knows: of the fastest plan further sizes are simulated.
+  // No table knows how much communication gradient buckets hide, so the searches simulate further sizes. They skip the
+  // plans whose computing alone takes as long as the fastest step: no size makes such a plan the fastest.
   void TryBuckets() {
-    const Finalist* fastest = nullptr;
-    for (const Finalist& one : finalists_) {
-      if (!one.status.ok() || one.candidate.strategy.mesh.size() == 1) continue;
-      if (fastest == nullptr || one.seconds < fastest->seconds) fastest = &one;
-    }
-    if (fastest == nullptr || request_.program.bucket_bytes >= 0) return;
-    const Candidate plan = fastest->candidate;
-    const double most = fastest->seconds * (1 - kLeastGain);
-    for (const int64_t mebibytes : {1, 4, 16, 64}) {
-      Candidate candidate = plan;
-      candidate.strategy.bucket_bytes = mebibytes << 20;
-      candidate.plan += fmt::format(", buckets of {} MiB", mebibytes);
-      Finalist finalist = Compiled(std::move(candidate));
-      if (finalist.status.ok() && finalist.seconds < most) finalists_.push_back(std::move(finalist));
+    if (request_.program.bucket_bytes >= 0) return;
+    std::vector<Finalist> plans;
+    std::ranges::copy_if(finalists_, std::back_inserter(plans), [](const Finalist& one) { return one.status.ok(); });
+    std::ranges::stable_sort(plans, {}, &Finalist::seconds);
+    double fastest = plans.empty() ? 0 : plans[0].seconds;
+    for (const Finalist& plan : plans) {
+      if (plan.candidate.strategy.mesh.size() == 1 || plan.compute_seconds >= fastest) continue;
+      for (const int64_t mebibytes : kBucketMebibytes) {
+        Candidate candidate = plan.candidate;
+        candidate.strategy.bucket_bytes = mebibytes << 20;
+        candidate.plan += fmt::format(", buckets of {} MiB", mebibytes);
+        Finalist finalist = Compiled(std::move(candidate));
+        if (!finalist.status.ok() || finalist.seconds >= plan.seconds * (1 - kLeastBucketGain)) continue;
+        fastest = std::min(fastest, finalist.seconds);
+        finalists_.push_back(std::move(finalist));
+      }
     }
   }
 
@@ -138,6 +140,7 @@ class Chooser {
     compiled_for.schedule.memory_limit = request_.memory_bytes;
     ASSIGN_OR_RETURN(const PredictedPlan plan, PredictPlan(compiled_for, finalist.candidate.strategy));
     finalist.seconds = plan.step.seconds();
+    finalist.compute_seconds = plan.compute_seconds;
     finalist.memory_bytes = plan.memory.total;
     finalist.lacking_bytes = std::max(0.0, static_cast<double>(finalist.memory_bytes) - BytesOfRank());
     return plan.fits;

@@ -19,13 +19,17 @@
 
 namespace partita {
 
+// MiB of the gradient buckets that every search tries, beside the size that the compiler chooses.
+inline constexpr int64_t kBucketMebibytes[] = {1, 4, 16, 64};
+// By how much of its step another size must shorten a plan to be taken.
+inline constexpr double kLeastBucketGain = 0.01;
+
 struct ChooseRequest {
   const Model& model;
   int ranks = 1;
   int64_t batch = 0;              // of the model, for those who compare plans of several
   std::set<SearchKind> searches;  // none: only what --dp and --mp say
   CostBasis basis;
-  bool buckets = false;            // also try sizes of gradient buckets for the fastest plan
   int64_t memory_bytes = 0;        // that a rank may use, beside what its device has; 0: no more than that
   ProgramSolver solver = nullptr;  // of what the search of placements cannot prove; nullptr: there is none
   std::function<void(Strategy& strategy)> amend = nullptr;  // what is said of all plans, before they are compiled
@@ -36,8 +40,9 @@ struct ChooseRequest {
 };
 
 // What was compiled, in the order of the searches: of each its own plans, those of the searches within it
-// (SearchesWithin), and what --dp and --mp say, unless kData is asked alone or a solver for placements alone. What does
-// not fit or compile says so. kInvalidArgument: there is nothing to choose. Deterministic.
+// (SearchesWithin), and what --dp and --mp say, unless kData is asked alone or a solver for placements alone; then the
+// plans that other sizes of gradient buckets make faster. What does not fit or compile says so. kInvalidArgument: there
+// is nothing to choose. Deterministic.
 absl::StatusOr<std::vector<Finalist>> FindFinalists(const ChooseRequest& request);
 
 // The same, the fastest first (Ranked), but for PreferFewerRanks.

@@ -155,6 +155,10 @@ std::vector<std::string> ReasonsFor(const std::vector<Finalist>& finalists) {
       fmt::format("Found by the search '{}': {}{}.", Name(candidate.search), NameOf(best), plain),
       fmt::format("Predicted: {:.3f} ms a step, {:.1f} MB on the fullest rank.", 1e3 * best.seconds,
                   static_cast<double>(best.memory_bytes) / kMega)};
+  if (candidate.strategy.bucket_bytes > 0) {
+    lines.push_back(fmt::format("Gradients are summed in buckets of {} MiB, which is faster than the compiler's size.",
+                                candidate.strategy.bucket_bytes >> 20));
+  }
   if (best.objective != ObjectiveKind::kStep) {
     lines.push_back(fmt::format("Chosen by {}: {}.", Name(best.objective), FormatValue(best.objective, best.value)));
   }
@@ -192,7 +196,8 @@ std::string FormatWords(const std::vector<Finalist>& finalists) {
       {"micro-batches",
        "gpipe, 1f1b  order of the micro-batches on a stage: all forward first; forward and backward in "
        "turns (_overlap: while others travel)"},
-      {"buckets of", "buckets      gradients are summed in groups of about this size"},
+      {"buckets of",
+       "buckets      gradients are summed in buckets of this size; unless a plan names one, the compiler chooses it"},
   };
   std::string text, plans;
   bool tables = false;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "partitioner/cost/check_fits.h"
+#include "partitioner/simulate/step_prediction.h"
 #include "runtime/base/status.h"
 
 namespace partita {
@@ -45,6 +46,7 @@ absl::StatusOr<PredictedPlan> PredictPlan(const PlanBasis& basis, const Strategy
                    SchedulesOf(basis, plan.program, plan.program.graph(kEvaluateEntry)));
   const std::vector<const Schedule*> train = plan.train.ByRank();
   ASSIGN_OR_RETURN(plan.step, Simulate(plan.program, train, basis.cluster, {.times = basis.times}));
+  plan.compute_seconds = MostOfAnyRank(plan.step).compute;
   const std::vector<const Schedule*> larger = Larger(train, evaluate.ByRank());
   plan.memory = (*std::ranges::max_element(larger, {}, [](const Schedule* s) { return s->memory.total; }))->memory;
   plan.fits = CheckFits(larger, basis.cluster);

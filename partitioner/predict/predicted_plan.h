@@ -38,7 +38,8 @@ struct PredictedPlan {
   Program program;
   FoldedSchedules train;  // of a training step
   SimulatedStep step;
-  MemoryUse memory;  // of the rank with the largest arena, in which training and evaluation run
+  double compute_seconds = 0;  // of the step, on the rank that computes longest
+  MemoryUse memory;            // of the rank with the largest arena, in which training and evaluation run
   // kResourceExhausted: a rank, or what shares a memory, needs more than there is.
   absl::Status fits;
 };

@@ -66,7 +66,6 @@ absl::StatusOr<std::vector<Finalist>> SearchWith(const Flags& flags, const std::
                               .batch = setting.batch,
                               .searches = searches,
                               .basis = {Ops(), machine.cluster, times, copies},
-                              .buckets = flags.Text("search") == "auto",
                               .memory_bytes = flags.Int("memory"),
                               .solver = solver,
                               .amend = [&flags](Strategy& strategy) { SetOptions(flags, strategy); },
