@@ -77,9 +77,14 @@ class AxisChooser {
       if (rule.name != config.split) continue;
       const std::optional<int64_t> inside = UnitsInside(rule, !config.cuts.empty());
       if (!inside) {
+        const Pattern* const split = FirstSplit(rule).pattern;
         return InvalidArgument(
-            "'{}' over axis '{}': the blocks of an outer axis cut its units, or hold different numbers", config.split,
-            mesh_axis.name);
+            "'{}' over axis '{}': an outer axis cuts the same dimension into blocks of which one ends inside a group "
+            "of {} elements that belong together{}; cut it at multiples of {}{}",
+            config.split, mesh_axis.name, split == nullptr ? 1 : split->unit,
+            config.cuts.empty() ? "" : ", or into blocks of different sizes, which explicit cuts cannot fit",
+            split == nullptr ? 1 : split->unit,
+            config.cuts.empty() ? "" : fmt::format(" into equal blocks, or omit the cuts of '{}'", mesh_axis.name));
       }
       const SplitValue first = FirstSplit(rule);
       const int64_t units = *inside, unit = first.pattern == nullptr ? 1 : first.pattern->unit;

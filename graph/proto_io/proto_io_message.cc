@@ -15,6 +15,7 @@
 #include "graph/proto_io/proto_io_count.h"
 #include "graph/value/node_name.h"
 #include "runtime/base/check.h"
+#include "runtime/base/file_name.h"
 #include "runtime/base/files.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text_file.h"
@@ -55,6 +56,15 @@ const pb::Descriptor* FindType(const pb::Descriptor& root, const std::string& fu
   return root.file()->pool()->FindMessageTypeByName(full_name);
 }
 
+// "optimizer" where `root` has a message in its field `optimizer` that has a field of that name; "": none of them has.
+std::string ParentOf(const pb::Descriptor& root, const std::string& field) {
+  for (int i = 0; i < root.field_count(); ++i) {
+    const pb::Descriptor* const type = root.field(i)->message_type();
+    if (type != nullptr && type->FindFieldByName(field) != nullptr) return root.field(i)->name();
+  }
+  return "";
+}
+
 // Protobuf's sentence, with a suggestion where it says that a field is unknown.
 std::string Explain(const pb::Descriptor& root, const std::string& message) {
   constexpr size_t kShown = 240;
@@ -64,6 +74,11 @@ std::string Explain(const pb::Descriptor& root, const std::string& message) {
   if (!std::regex_search(head, match, unknown)) return Printable(message, kShown);
   const pb::Descriptor* type = FindType(root, match[1]);
   if (type == nullptr) return Printable(message, kShown);
+  const std::string parent = type == &root ? ParentOf(root, match[2]) : "";
+  if (!parent.empty()) {
+    return fmt::format("{} has no field {}; it is a field of '{}': {} {{ {} ... }}", type->name(), Quoted(match[2]),
+                       parent, parent, match[2].str());
+  }
   return fmt::format("{} has no field {}{}", type->name(), Quoted(match[2]), Suggestion(match[2], FieldNames(*type)));
 }
 
@@ -127,10 +142,6 @@ absl::Status CheckVersion(const std::string& source, const pb::Message& message)
                          version == 0 ? "missing or 0" : fmt::to_string(version), kSchemaVersion);
 }
 
-bool EndsWith(const std::string& text, const std::string& end) {
-  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
-}
-
 // Text with one line for each field of the root, so that a node is a line.
 std::string PrintText(const pb::Message& message) {
   pb::TextFormat::Printer printer;
@@ -167,9 +178,9 @@ std::string PrintBinary(const pb::Message& message) {
 }  // namespace
 
 absl::StatusOr<ProtoFormat> FormatOf(const std::string& path) {
-  if (EndsWith(path, ".pbtxt") || EndsWith(path, ".textproto")) return ProtoFormat::kText;
-  if (EndsWith(path, ".pb")) return ProtoFormat::kBinary;
-  if (EndsWith(path, ".json")) return ProtoFormat::kJson;
+  if (HasEnding(path, ".pbtxt") || HasEnding(path, ".textproto")) return ProtoFormat::kText;
+  if (HasEnding(path, ".pb")) return ProtoFormat::kBinary;
+  if (HasEnding(path, ".json")) return ProtoFormat::kJson;
   return InvalidArgument(
       "{}: the name's ending says no format; .pbtxt or .textproto (text), .pb (binary) and .json "
       "(written only) are known",

@@ -180,8 +180,10 @@ absl::Status CheckLayout(const Layout& layout, const Shape& shape, const Mesh& m
       const std::vector<int64_t> cuts = Cuts(layout[outer], n, mesh.axes[outer].size);
       for (size_t i = 1; i + 1 < cuts.size(); ++i) {
         if (cuts[i + 1] - cuts[i] != cuts[1] - cuts[0]) {
-          return InvalidArgument("{} over axis '{}': explicit cuts inside blocks of different sizes", axis.ToString(),
-                                 mesh_axis.name);
+          return InvalidArgument(
+              "{} over axis '{}': axis '{}' cuts the same dimension into blocks of different sizes, at [{}], and these "
+              "cuts must fit all of them; give that axis equal cuts, or omit the cuts of '{}'",
+              axis.ToString(), mesh_axis.name, mesh.axes[outer].name, fmt::join(cuts, ","), mesh_axis.name);
         }
       }
       n = cuts[1] - cuts[0];

@@ -154,7 +154,9 @@ absl::StatusOr<PictureSets> ScanPictureShards(const std::string& path, const Sca
   if (shards.empty()) return InvalidArgument("{}: found no archives (.tar) in it", path);
   const fs::path parent = fs::path(path).parent_path();
   PictureSet all;
-  all.folder = !HasEnding(path, ".tar") ? path : parent.empty() ? "." : parent.native();
+  std::error_code unknown;
+  const bool is_archive = fs::is_regular_file(path, unknown);  // a folder may be named x.tar as well
+  all.folder = !is_archive ? path : parent.empty() ? "." : parent.native();
   PictureSets sets;
   all.decode_bytes = sets.train.decode_bytes = sets.test.decode_bytes = options.decode_bytes;
   sets.bad.policy = options.bad_files;

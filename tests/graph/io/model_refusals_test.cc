@@ -1,6 +1,7 @@
 // Every wrong graph gets one sentence: the file, the node or field, what was found, what is allowed.
 #include <gmock/gmock.h>
 
+#include "graph/proto_io/proto_io_message.h"
 #include "tests/graph/io/graph_text.h"
 
 namespace partita {
@@ -48,6 +49,9 @@ const Case kFileCases[] = {
      Broken("nodes {", "node {"),
      {"tiny.pbtxt:4:", "GraphProto has no field 'node'", "did you mean 'nodes'?"}},
     {"UnknownNestedField", Broken("inputs: \"x\"", "input: \"x\""), {"NodeProto has no field 'input'", "'inputs'"}},
+    {"FieldOfTheOptimizer",
+     std::string("schema_version: 1 average { decay: 0.9 pattern: \"*\" }"),
+     {"GraphProto has no field 'average'", "it is a field of 'optimizer': optimizer { average ... }"}},
     {"WrongMessage", "schema_version: 1 mesh { name: \"data\" size: 2 }", {"GraphProto has no field 'mesh'"}},
     {"NotAProto", "PNG and so on", {"tiny.pbtxt:1:"}},
     {"FieldTwice", Broken("optimizer {", "optimizer {} optimizer {"), {"optimizer", "multiple times"}},
@@ -285,6 +289,14 @@ TEST(ModelFiles, NameTheirPathAndWhatIsAllowed) {
 }
 
 TEST(ModelRefusal, TheTinyGraphItselfIsFine) { EXPECT_EQ(Refusal(ParseText(TinyGraph()).status()), "ok"); }
+
+TEST(FormatOf, IgnoresTheCaseOfEndings) {
+  EXPECT_EQ(*FormatOf("a/M.PBTXT"), ProtoFormat::kText);
+  EXPECT_EQ(*FormatOf("m.TextProto"), ProtoFormat::kText);
+  EXPECT_EQ(*FormatOf("m.Pb"), ProtoFormat::kBinary);
+  EXPECT_EQ(*FormatOf("m.JSON"), ProtoFormat::kJson);
+  EXPECT_FALSE(FormatOf("m.pbtxt.txt").ok());
+}
 
 }  // namespace
 }  // namespace partita

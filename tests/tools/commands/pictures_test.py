@@ -89,6 +89,11 @@ class Pictures(TrainerCase):
         picture_writer.write_shard(self.path("all.tar"), 40)
         report, _ = self.learn(data=self.path("all.tar"))
         self.assertGreater(report["epochs"][-1]["test_accuracy"], 0.8)
+        # A folder that is named as an archive is a folder.
+        os.mkdir(self.path("folder.tar"))
+        os.rename(self.path("all.tar"), self.path("folder.tar/all.tar"))
+        report, _ = self.learn(data=self.path("folder.tar"))
+        self.assertGreater(report["epochs"][-1]["test_accuracy"], 0.8)
 
     def test_labels_of_archives(self):
         """One that the graph has not is told with its entry; what a model has learnt need not all be there."""

@@ -101,8 +101,10 @@ absl::StatusOr<TrainingData> DataOf(const std::string& path, const Flags& flags,
   if (HasEnding(path, ".tar.gz") || HasEnding(path, ".tgz")) {
     return InvalidArgument("{}: found a compressed archive, allowed is a plain one (.tar)", path);
   }
-  // An archive is a file, as arrays are.
-  const bool pictures = HasEnding(path, ".tar") || (!HoldsArrays(path) && HoldsPictures(path));
+  // An archive is a file, as arrays are; a folder may have the name of one.
+  std::error_code unknown;
+  const bool is_archive = HasEnding(path, ".tar") && !std::filesystem::is_directory(path, unknown);
+  const bool pictures = is_archive || (!HoldsArrays(path) && HoldsPictures(path));
   if (!pictures) RETURN_IF_ERROR(CheckNoPictures(flags, request));
   if (!pictures && HoldsArrays(path)) {
     ASSIGN_OR_RETURN(const ArrayRequest arrays, ArraysFor(flags, graph, request));
