@@ -3,11 +3,13 @@
 machine has it. The cheapest come first and each has a limit, so that a machine shows within a minute what is wrong.
 Prints a line for each, `N passed, N failed` last.
 
-    ./run [--results=FILE.json] [--only=WORD] [--skip=WORD]
+    ./run [--seconds=N] [--out=DIR] [--only=WORD] [--skip=WORD]
 
-A check that was not run (a test that says it needs more than there is) counts as neither. Results go to results.json
-beside this file unless told otherwise, as they come: who ends this early has those so far. The exit code is 1 if
-anything failed or nothing passed.
+A check that was not run (a test that says it needs more than there is) counts as neither. DIR, by default the folder
+`out` beside this file, gets results.json, written anew after every check, a log of each program, the timeline, and the
+libraries' timed plans, which a second call with the same DIR reads. With --seconds all ends within N seconds: a check
+that the end cuts off counts with the cases it had finished, and the rest is skipped. The exit code is 1 if anything
+failed or nothing passed.
 """
 
 import argparse
@@ -15,6 +17,7 @@ import glob
 import itertools
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -29,6 +32,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 # to EARLY seconds come before everything else.
 SECONDS = 120
 EARLY = 60
+KERNELS = "device_test"  # every kernel of ours: behind those, however long it may take
 LIMITS = {
     "cuda_library_test": 20,
     "cuda_device_test": 20,
@@ -52,20 +56,10 @@ STEPS = [
     for name, precision in [("bf16", "bf16"), ("TF32", "tf32")] for model in ["wide-mlp", "conv-stack"]
 ]
 
-# What the trainer must do on one GPU: name, arguments. `verify` compares with one rank, value by value. The first runs
-# time the plans of the libraries, for which these may compile kernels; later ones find them in the cache.
+# What the trainer must do on one GPU: name, arguments. `verify` compares with one rank, value by value, and times
+# nothing: it comes first. The first to train time the plans of the libraries, for which these may compile kernels;
+# later ones find them in the cache.
 TRAINING = [
-    ("plans in f32", ["train", "--mock-data", "--steps=1", "mini_inception.pbtxt"]),
-    ("plans in TF32", ["train", "--mock-data", "--steps=1", "--tf32", "mini_inception.pbtxt"]),
-    ("plans in bf16", ["train", "--mock-data", "--steps=1", "--precision=bf16", "mini_inception.pbtxt"]),
-    ("train one rank", ["train", "--mock-data", "--steps=50", "mini_inception.pbtxt"]),
-    ("train, every kernel by itself", ["train", "--mock-data", "--steps=3", "--launch-each", "mini_inception.pbtxt"]),
-    ("train in TF32", ["train", "--mock-data", "--steps=20", "--tf32", "mini_inception.pbtxt"]),
-    ("train, nothing timed", ["train", "--mock-data", "--steps=20", "--deterministic", "mini_inception.pbtxt"]),
-    ("train with a timeline", ["train", "--mock-data", "--steps=20", "--trace=timeline.json", "mini_inception.pbtxt"]),
-    ("train in bf16", ["train", "--mock-data", "--steps=20", "--precision=bf16", "mini_inception.pbtxt"]),
-    ("train two replicas", ["train", "--mock-data", "--steps=20", "--dp=2", "mini_inception.pbtxt"]),
-    ("verify one rank", ["verify", "--mock-data", "mini_inception.pbtxt"]),
     ("verify dp=2", ["verify", "--mock-data", "--dp=2", "lenet5.pbtxt"]),
     ("verify mp=2", ["verify", "--mock-data", "--mp=2", "lenet5.pbtxt"]),
     ("verify dp=2 mp=2", ["verify", "--mock-data", "--dp=2", "--mp=2", "lenet5.pbtxt"]),
@@ -78,6 +72,7 @@ TRAINING = [
     ("verify a pipeline", ["verify", "--mock-data", "--strategy=lenet5_pipeline.pbtxt", "lenet5.pbtxt"]),
     ("verify meshes", ["verify", "--mock-data", "--strategy=lenet5_meshes.pbtxt", "lenet5.pbtxt"]),
     ("verify split classes", ["verify", "--mock-data", "--strategy=mlp_classes.pbtxt", "mlp.pbtxt"]),
+    ("verify one rank", ["verify", "--mock-data", "mini_inception.pbtxt"]),
     ("verify the hybrid", ["verify", "--mock-data", "--strategy=mini_inception_2x2.pbtxt", "mini_inception.pbtxt"]),
     ("verify words", ["verify", "--mock-data", "big_lstm.pbtxt"]),
     ("verify words in bf16", ["verify", "--mock-data", "--precision=bf16", "big_lstm.pbtxt"]),
@@ -85,6 +80,16 @@ TRAINING = [
     ("verify sentences", ["verify", "--mock-data", "gnmt.pbtxt"]),
     ("verify sentences in bf16", ["verify", "--mock-data", "--precision=bf16", "gnmt.pbtxt"]),
     ("verify sentences, the hybrid", ["verify", "--mock-data", "--strategy=gnmt_2x2.pbtxt", "gnmt.pbtxt"]),
+    ("plans in f32", ["train", "--mock-data", "--steps=1", "mini_inception.pbtxt"]),
+    ("plans in TF32", ["train", "--mock-data", "--steps=1", "--tf32", "mini_inception.pbtxt"]),
+    ("plans in bf16", ["train", "--mock-data", "--steps=1", "--precision=bf16", "mini_inception.pbtxt"]),
+    ("train one rank", ["train", "--mock-data", "--steps=50", "mini_inception.pbtxt"]),
+    ("train, every kernel by itself", ["train", "--mock-data", "--steps=3", "--launch-each", "mini_inception.pbtxt"]),
+    ("train in TF32", ["train", "--mock-data", "--steps=20", "--tf32", "mini_inception.pbtxt"]),
+    ("train, nothing timed", ["train", "--mock-data", "--steps=20", "--deterministic", "mini_inception.pbtxt"]),
+    ("train with a timeline", ["train", "--mock-data", "--steps=20", "--trace=timeline.json", "mini_inception.pbtxt"]),
+    ("train in bf16", ["train", "--mock-data", "--steps=20", "--precision=bf16", "mini_inception.pbtxt"]),
+    ("train two replicas", ["train", "--mock-data", "--steps=20", "--dp=2", "mini_inception.pbtxt"]),
 ]
 
 # The same training on two processes that share the GPU and talk by NCCL, as on one rank: name, arguments of the two, of
@@ -116,6 +121,30 @@ SANITIZER_SECONDS = 600  # kernels run many times slower
 FOUND_BY_SANITIZER = 99  # its exit code then
 
 NO_GPU = "no GPU: nvidia-smi does not run"
+NO_TIME = "no time was left (--seconds)"
+LEAST_SECONDS = 3  # what has fewer left does not begin
+ENDING = 2  # seconds kept to save the results
+
+
+class Session:
+    """One call of the runner: when it ends, and where it keeps what programs print."""
+
+    def __init__(self, out, seconds=None):
+        self.out = out
+        self.end = None if seconds is None else time.monotonic() + seconds - ENDING
+        os.makedirs(os.path.join(out, "logs"), exist_ok=True)
+
+    def left(self):
+        return float("inf") if self.end is None else self.end - time.monotonic()
+
+    def keep(self, name, output):
+        if name:
+            with open(os.path.join(self.out, "logs", re.sub(r"[^A-Za-z0-9_.=-]+", "_", name) + ".log"), "a",
+                      encoding="utf-8") as file:
+                file.write(output)
+
+
+SESSION = None  # of main
 
 
 def limit_of(name):
@@ -125,25 +154,35 @@ def limit_of(name):
 def environment(**more):
     """Libraries of the bundle come behind none of the machine's own programs: only what it starts sees them."""
     return dict(os.environ, LD_LIBRARY_PATH=os.path.join(HERE, "lib") + ":" + os.environ.get("LD_LIBRARY_PATH", ""),
-                **more)
+                XDG_CACHE_HOME=os.path.join(SESSION.out, "cache"), **more)
 
 
-def call(command, timeout):
-    """(exit code or None, output, seconds). At the timeout all that it started is ended."""
+def call(command, limit, name=""):
+    """(exit code or None, output, seconds); the output is kept under the name. At the limit, or where the session
+    ends, all that the command started is ended."""
     begin = time.monotonic()
+    timeout = max(0.1, min(limit, SESSION.left()))
     try:
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                                    errors="replace", cwd=os.path.join(HERE, "models"), env=environment(),
                                    start_new_session=True)
     except OSError as error:
         return None, str(error), time.monotonic() - begin
+    code = None
     try:
         output, _ = process.communicate(timeout=timeout)
-        return process.returncode, output, time.monotonic() - begin
+        code = process.returncode
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)
         output, _ = process.communicate()
-        return None, f"{output}\nno end within {timeout} s", time.monotonic() - begin
+        output += "\n" + (NO_TIME if timeout < limit else f"no end within {limit} s")
+    SESSION.keep(name, output)
+    return code, output, time.monotonic() - begin
+
+
+def was_cut_off(code, output):
+    """By the session's end, not by its own limit."""
+    return code is None and output.endswith(NO_TIME)
 
 
 def last_line(text):
@@ -165,27 +204,37 @@ def test_cases(path):
                     yield name, "passed", ""
 
 
+def finished_cases(output):
+    """The same of what GoogleTest printed until it was ended."""
+    outcomes = {"       OK ": "passed", "  FAILED  ": "failed", "  SKIPPED ": "skipped"}
+    for mark, name in re.findall(r"(?m)^\[(       OK |  FAILED  |  SKIPPED )\] (\S+).* \(\d+ ms\)$", output):
+        yield name.rstrip(","), outcomes[mark], ""
+
+
 def run_test(name):
     """The results of one test program; one that crashes is one failure more than its cases say."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "cases.json")
         code, output, seconds = call([os.path.join(HERE, "tests", name), "--gtest_output=json:" + path],
-                                     limit_of(name))
+                                     limit_of(name), name)
         try:
-            results = [{"name": name + ": " + case, "outcome": outcome, "detail": detail[:2000]}
-                       for case, outcome, detail in test_cases(path)]
+            cases = list(test_cases(path))
         except (OSError, ValueError, KeyError):
-            results = []
+            cases = list(finished_cases(output))
+    results = [{"name": name + ": " + case, "outcome": outcome, "detail": detail[:2000]}
+               for case, outcome, detail in cases]
     failed = any(result["outcome"] == "failed" for result in results)
-    if not results or (code != 0 and not failed):
+    if was_cut_off(code, output):
+        results.append({"name": name, "outcome": "skipped", "detail": NO_TIME})
+    elif not results or (code != 0 and not failed):
         results.append({"name": name, "outcome": "failed", "detail": f"exit code {code}: {output[-2000:]}"})
     return results, seconds
 
 
 def run_program(program, name, arguments):
     command = [os.path.join(HERE, "bin", program), arguments[0], "--device=cuda", *arguments[1:]]
-    code, output, seconds = call(command, limit_of(name))
-    outcome = "passed" if code == 0 else "failed"
+    code, output, seconds = call(command, limit_of(name), name)
+    outcome = "passed" if code == 0 else "skipped" if was_cut_off(code, output) else "failed"
     detail = output[-4000:] if code == 0 else f"exit code {code}: {last_line(output)}"
     return {"name": name, "outcome": outcome, "detail": detail, "seconds": round(seconds, 3)}
 
@@ -206,7 +255,7 @@ def loss_of(report):
 
 def loss_of_one(arguments, folder):
     report = os.path.join(folder, "one.json")
-    code, output, _ = call(trainer("--report=" + report, *arguments), SECONDS)
+    code, output, _ = call(trainer("--report=" + report, *arguments), SECONDS, "loss " + " ".join(arguments))
     return loss_of(report) if code == 0 else (None, f"exit code {code}: {last_line(output)}")
 
 
@@ -226,10 +275,11 @@ def loss_of_two(arguments, folder):
     wrong = []
     for rank, process in enumerate(ranks):
         try:
-            output, _ = process.communicate(timeout=SECONDS)
+            output, _ = process.communicate(timeout=max(0.1, min(SECONDS, SESSION.left())))
         except subprocess.TimeoutExpired:
             process.kill()
             output, _ = process.communicate()
+        SESSION.keep("rank {} {}".format(rank, " ".join(arguments)), output)
         if process.returncode != 0:
             wrong.append(f"rank {rank}: exit code {process.returncode}: {last_line(output)}")
     return (None, "; ".join(wrong)) if wrong else loss_of(report)
@@ -239,7 +289,9 @@ def compare(name, bar, one, other):
     """Two losses, each with what went wrong."""
     for loss, wrong in (one, other):
         if loss is None:
-            return {"name": name, "outcome": "failed", "detail": wrong}
+            cut_off = SESSION.left() <= 0
+            outcome, detail = ("skipped", NO_TIME) if cut_off else ("failed", wrong)
+            return {"name": name, "outcome": outcome, "detail": detail}
     difference = abs(one[0] - other[0]) / abs(other[0])
     detail = f"losses {one[0]:.6f} and {other[0]:.6f} differ by {difference:.2e}; {bar:.0e} is allowed"
     return {"name": name, "outcome": "passed" if difference <= bar else "failed", "detail": detail}
@@ -273,7 +325,9 @@ def sanitize(program, tool, test, cases):
         code, output, _ = call([program, "--tool", tool, "--report-api-errors", "no", "--kernel-name",
                                 "kernel_substring=partita", "--error-exitcode", str(FOUND_BY_SANITIZER),
                                 os.path.join(HERE, "tests", test), "--gtest_filter=" + cases,
-                                "--gtest_output=json:" + path], SANITIZER_SECONDS)
+                                "--gtest_output=json:" + path], SANITIZER_SECONDS, f"{tool} {test}")
+        if was_cut_off(code, output):
+            return "skipped", NO_TIME
         if code != 0:
             said = "errors were found" if code == FOUND_BY_SANITIZER else f"exit code {code}"
             return "failed", f"{said}: {output.strip()[-2000:]}"
@@ -303,6 +357,11 @@ def machine():
     return output.strip() if code == 0 else NO_GPU
 
 
+def versions():
+    """Of the libraries, as the trainer opens them."""
+    return call([os.path.join(HERE, "bin", "trainer"), "version"], 60, "versions")[1].strip()
+
+
 def run_tests(names):
     for name in names:
         found, seconds = run_test(name)
@@ -321,11 +380,12 @@ def run_programs(wanted, program, programs):
 
 def checks(wanted):
     """(a line to print, results) of one after the other."""
-    tests = sorted(filter(wanted, os.listdir(os.path.join(HERE, "tests"))), key=lambda name: (limit_of(name), name))
-    yield from run_tests(name for name in tests if limit_of(name) <= EARLY)
-    yield from run_programs(wanted, "benchmark", STEPS)
+    tests = sorted(os.listdir(os.path.join(HERE, "tests")), key=lambda name: (limit_of(name), name))
+    first = [name for name in tests if limit_of(name) <= EARLY or name == KERNELS]
+    yield from run_tests(name for name in first if wanted(name))
     yield from run_programs(wanted, "trainer", TRAINING)
-    yield from run_tests(name for name in tests if limit_of(name) > EARLY)
+    yield from run_programs(wanted, "benchmark", STEPS)
+    yield from run_tests(name for name in tests if name not in first and wanted(name))
     for result in itertools.chain(comparisons(wanted), sanitizations(wanted)):
         yield f"{result['name']}: {result['outcome']}, {last_line(result['detail'])}", [result]
 
@@ -340,14 +400,31 @@ def save(path, where, results):
         with open(os.path.join(HERE, "REVISION"), encoding="utf-8") as file:
             revision = file.read().strip()
     with open(path, "w", encoding="utf-8") as file:
-        json.dump({"schema_version": 1, "revision": revision, "machine": where,
+        json.dump({"schema_version": 1, "revision": revision, "machine": where["machine"],
+                   "versions": where["versions"],
                    "time": time.strftime("%FT%TZ", time.gmtime()), "passed": count(results, "passed"),
                    "failed": count(results, "failed"), "results": results}, file, indent=1)
 
 
+def has_time(name, results):
+    """Whether a check may begin; one that may not is skipped."""
+    if SESSION.left() >= LEAST_SECONDS:
+        return True
+    if not any(result["name"] == name for result in results):
+        results.append({"name": name, "outcome": "skipped", "detail": NO_TIME})
+    return False
+
+
+def keep_timeline():
+    timeline = os.path.join(HERE, "models", "timeline.json")
+    if os.path.exists(timeline):
+        shutil.move(timeline, os.path.join(SESSION.out, "timeline.json"))
+
+
 def main(arguments):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--results", default=os.path.join(HERE, "results.json"))
+    parser.add_argument("--seconds", type=float, help="end within N seconds, with the results so far")
+    parser.add_argument("--out", default=os.path.join(HERE, "out"), help="folder of results, logs and plans")
     parser.add_argument("--only", default="", help="run only what has this word in its name")
     parser.add_argument("--skip", default=None, help="leave out what has this word in its name")
     options = parser.parse_args(arguments)
@@ -355,14 +432,19 @@ def main(arguments):
     def wanted(name):
         return options.only in name and (options.skip is None or options.skip not in name)
 
+    global SESSION
+    SESSION = Session(os.path.abspath(options.out), options.seconds)
+    path = os.path.join(SESSION.out, "results.json")
     results = []
-    where = machine()
-    print(f"on {where}")
-    save(options.results, where, results)
-    for line, found in checks(wanted):
+    where = {"machine": machine(), "versions": versions()}
+    print(f"on {where['machine']}")
+    save(path, where, results)
+    for line, found in checks(lambda name: wanted(name) and has_time(name, results)):
         print(line, flush=True)
         results += found
-        save(options.results, where, results)
+        save(path, where, results)
+    keep_timeline()
+    save(path, where, results)
     for result in results:
         if result["outcome"] == "failed":
             print(f"failed: {result['name']}: {last_line(result['detail'])}")

@@ -46,11 +46,11 @@ class RunTest(unittest.TestCase):
 
     def run_bundle(self, *arguments):
         """(exit code, last line, results)."""
-        path = os.path.join(self.bundle, "results.json")
+        out = os.path.join(self.bundle, "out")
         printed = io.StringIO()
         with mock.patch.object(run, "HERE", self.bundle), contextlib.redirect_stdout(printed):
-            code = run.main(["--results=" + path, *arguments])
-        with open(path, encoding="utf-8") as file:
+            code = run.main(["--out=" + out, *arguments])
+        with open(os.path.join(out, "results.json"), encoding="utf-8") as file:
             return code, printed.getvalue().splitlines()[-1], json.load(file)
 
     def test_counts_cases_and_skips_what_was_not_run(self):
@@ -70,6 +70,33 @@ class RunTest(unittest.TestCase):
         self.assertEqual(self.run_bundle("--only=t_test")[:2], (1, "0 passed, 1 failed"))
         self.make_test(cases=GOOD, code=134)
         self.assertEqual(self.run_bundle("--only=t_test")[:2], (1, "1 passed, 1 failed"))
+
+    def test_the_end_cuts_off_and_keeps_what_was_finished(self):
+        self.program("tests/s_test", "echo '[       OK ] S.a (3 ms)'; echo '[  FAILED  ] S.b, where x = 1 (4 ms)'\n"
+                     "echo '[ RUN      ] S.c'; sleep 100")
+        self.make_test("u_test", cases=GOOD)
+        code, line, results = self.run_bundle("--only=_test", f"--seconds={run.ENDING + run.LEAST_SECONDS + 1}")
+        self.assertEqual((code, line), (1, "1 passed, 1 failed"))
+        self.assertEqual([(r["name"], r["outcome"]) for r in results["results"]],
+                         [("s_test: S.a", "passed"), ("s_test: S.b", "failed"), ("s_test", "skipped"),
+                          ("u_test", "skipped")])
+        self.assertEqual(results["results"][-1]["detail"], run.NO_TIME)
+        with open(os.path.join(self.bundle, "out", "logs", "s_test.log"), encoding="utf-8") as file:
+            self.assertIn("[ RUN      ] S.c", file.read())
+
+    def test_a_limit_of_its_own_is_a_failure(self):
+        self.program("tests/s_test", "echo '[       OK ] S.a (3 ms)'; sleep 100")
+        with mock.patch.object(run, "limit_of", lambda name: 1):
+            code, line, results = self.run_bundle("--only=s_test")
+        self.assertEqual((code, line), (1, "1 passed, 1 failed"))
+        self.assertIn("no end within 1 s", results["results"][1]["detail"])
+
+    def test_plans_and_the_timeline_are_kept(self):
+        self.program("bin/trainer",
+                     'mkdir -p "$XDG_CACHE_HOME" && touch "$XDG_CACHE_HOME/plans" && echo x >timeline.json')
+        self.assertEqual(self.run_bundle("--only=train with a timeline")[:2], (0, "1 passed, 0 failed"))
+        self.assertEqual(sorted(os.listdir(os.path.join(self.bundle, "out"))),
+                         ["cache", "logs", "results.json", "timeline.json"])
 
     def trainer_of_losses(self, bf16="2.3", two="2.3"):
         self.program("bin/trainer", f"""
@@ -111,13 +138,13 @@ echo "{{\\"epochs\\": [{{\\"training_loss\\": $loss}}]}}" >"$report"
         """(name of the program, its first argument, its limit) of all programs that a run would start."""
         calls = []
 
-        def note(command, timeout):
-            calls.append((os.path.basename(command[0]), command[1] if len(command) > 1 else "", timeout))
+        def note(command, limit, name=""):
+            calls.append((os.path.basename(command[0]), command[1] if len(command) > 1 else "", limit))
             return 1, "", 0
 
         with mock.patch.object(run, "call", note), mock.patch.object(run, "loss_of_two", lambda *_: (None, "")), \
                 mock.patch.object(run, "find_sanitizer", lambda: "compute-sanitizer"), \
-                mock.patch.object(run, "machine", lambda: "a GPU"):
+                mock.patch.object(run, "machine", lambda: "a GPU"), mock.patch.object(run, "versions", lambda: ""):
             self.run_bundle()
         return calls
 
@@ -126,8 +153,8 @@ echo "{{\\"epochs\\": [{{\\"training_loss\\": $loss}}]}}" >"$report"
             self.make_test(test)
         begun = self.begun()
         programs = [name for name, _, _ in begun]
-        expected = ["cuda_device_test", "stream_test"] + ["benchmark"] * 4 + ["trainer"] * len(run.TRAINING)
-        expected += ["blocks_test", "collectives_test", "device_test"]
+        expected = ["cuda_device_test", "stream_test", "device_test"] + ["trainer"] * len(run.TRAINING)
+        expected += ["benchmark"] * len(run.STEPS) + ["blocks_test", "collectives_test"]
         self.assertEqual(programs[:len(expected)], expected)
         self.assertEqual(programs[-1], "compute-sanitizer")
         # Nobody waits for an hour because the first programs hang.
@@ -135,7 +162,9 @@ echo "{{\\"epochs\\": [{{\\"training_loss\\": $loss}}]}}" >"$report"
         longer = {name for name, _, limit in begun if limit > run.SECONDS}
         self.assertEqual(longer, {"trainer", "collectives_test", "device_test", "compute-sanitizer"})
         training = [limit for name, _, limit in begun if name == "trainer"]
-        self.assertEqual([i for i, limit in enumerate(training) if limit > run.SECONDS], [0, 1, 2])  # the plans
+        verified = sum(name.startswith("verify") for name, _ in run.TRAINING)
+        plans = [i for i, limit in enumerate(training) if limit > run.SECONDS]
+        self.assertEqual(plans, [verified, verified + 1, verified + 2])
         self.assertGreater(run.SANITIZER_SECONDS, 180)
 
     def test_one_of_each_kind_of_step_comes_early(self):
@@ -153,11 +182,11 @@ echo "{{\\"epochs\\": [{{\\"training_loss\\": $loss}}]}}" >"$report"
         self.assertEqual([name for name in run.LIMITS if name not in names and not name.endswith("_test")], [])
 
     def test_results_are_kept_as_they_come(self):
-        path = os.path.join(self.bundle, "results.json")
+        path = os.path.join(self.bundle, "out", "results.json")
         with mock.patch.object(run, "HERE", self.bundle), contextlib.redirect_stdout(io.StringIO()), \
                 mock.patch.object(run, "comparisons", side_effect=KeyboardInterrupt), \
                 self.assertRaises(KeyboardInterrupt):
-            run.main(["--results=" + path, "--only=train two"])
+            run.main(["--out=" + os.path.dirname(path), "--only=train two"])
         with open(path, encoding="utf-8") as file:
             self.assertEqual([r["name"] for r in json.load(file)["results"]], ["train two replicas"])
 
