@@ -75,19 +75,18 @@ class AxisChooser {
     if (config.split == "at") return All(AxisLayout::At(config.coordinate));
     for (const Rule& rule : rules_) {
       if (rule.name != config.split) continue;
+      const SplitValue first = FirstSplit(rule);
+      const int64_t unit = first.pattern == nullptr ? 1 : first.pattern->unit;
       const std::optional<int64_t> inside = UnitsInside(rule, !config.cuts.empty());
       if (!inside) {
-        const Pattern* const split = FirstSplit(rule).pattern;
         return InvalidArgument(
             "'{}' over axis '{}': an outer axis cuts the same dimension into blocks of which one ends inside a group "
             "of {} elements that belong together{}; cut it at multiples of {}{}",
-            config.split, mesh_axis.name, split == nullptr ? 1 : split->unit,
-            config.cuts.empty() ? "" : ", or into blocks of different sizes, which explicit cuts cannot fit",
-            split == nullptr ? 1 : split->unit,
+            config.split, mesh_axis.name, unit,
+            config.cuts.empty() ? "" : ", or into blocks of different sizes, which explicit cuts cannot fit", unit,
             config.cuts.empty() ? "" : fmt::format(" into equal blocks, or omit the cuts of '{}'", mesh_axis.name));
       }
-      const SplitValue first = FirstSplit(rule);
-      const int64_t units = *inside, unit = first.pattern == nullptr ? 1 : first.pattern->unit;
+      const int64_t units = *inside;
       std::vector<int64_t> cuts = config.cuts;
       if (unit > 1 && !cuts.empty() && cuts.back() == units * unit) {  // in elements
         std::optional<std::vector<int64_t>> in_units = InUnits(cuts, unit);

@@ -32,7 +32,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 # to EARLY seconds come before everything else.
 SECONDS = 120
 EARLY = 60
-KERNELS = "device_test"  # every kernel of ours: behind those, however long it may take
+KERNELS = "device_test"  # our own kernels; runs right after the early tests, although it takes longer
 LIMITS = {
     "cuda_library_test": 20,
     "cuda_device_test": 20,
@@ -205,7 +205,7 @@ def test_cases(path):
 
 
 def finished_cases(output):
-    """The same of what GoogleTest printed until it was ended."""
+    """(name, outcome, detail) of each case whose end GoogleTest printed before the program was killed."""
     outcomes = {"       OK ": "passed", "  FAILED  ": "failed", "  SKIPPED ": "skipped"}
     for mark, name in re.findall(r"(?m)^\[(       OK |  FAILED  |  SKIPPED )\] (\S+).* \(\d+ ms\)$", output):
         yield name.rstrip(","), outcomes[mark], ""

@@ -184,7 +184,6 @@ class FakeCudaRanks : public testing::TestWithParam<std::tuple<std::string, bool
     shared_ = std::make_unique<SharedDevice>(strategy, replay, *device_, kernels_,
                                              [&](int ranks) { return *CudaLocalWorld::Create(ranks, device_.get()); });
   }
-  void TearDown() override { shared_.reset(); }
 
   FakeCuda fake_;
   FarKernels kernels_;
