@@ -167,7 +167,8 @@ TEST_P(CommErrorsTest, AnAbortLeavesNoPeerInOurMemory) {
     std::thread abort([&] { now_->Abort(absl::UnavailableError("stop")); });
     for (int r = 0; r < p(); ++r) {
       const absl::Status status = s(r).Synchronize();
-      EXPECT_TRUE(status.ok() || status == absl::UnavailableError("stop")) << status;
+      // A rank may see that its peer has left before it is told to leave itself.
+      EXPECT_TRUE(status.ok() || absl::IsUnavailable(status)) << status;
       memory[r] = nullptr;
     }
     abort.join();

@@ -1,12 +1,12 @@
 #include "tests/runtime/device/cuda/fake_cuda.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <utility>
 
 #include "runtime/base/check.h"
-#include "runtime/device/cuda/cuda_error.h"
 #include "runtime/device/cuda/kernels/delay_kernel.h"
 #include "runtime/device/cuda/kernels/strided_copy_kernel.h"
 #include "tests/runtime/device/cuda/fake_cuda_state.h"
@@ -14,20 +14,47 @@
 namespace partita::fake_cuda {
 
 State* current = nullptr;
+thread_local int device_of_thread = 0;
+thread_local bool inside_host_function = false;
+
+namespace {
+thread_local cudaError_t last_error = cudaSuccess;
+}
+
+cudaError_t Keep(cudaError_t error) {
+  if (error != cudaSuccess) last_error = error;
+  return error;
+}
+
+void Invalidate(cudaStream_t stream) {
+  if (stream != nullptr && StreamOf(stream).graph != nullptr) StreamOf(stream).graph->invalid = true;
+}
 
 cudaError_t Enter(const char* name) {
   State& state = *current;
-  state.fake->calls.push_back(name);
-  if (state.failed && IsSticky(state.error)) return state.error;
+  if (!state.has_thread) state.fake->calls.push_back(name);
+  if (inside_host_function) return cudaErrorNotPermitted;
+  if (state.dead()) return state.error;
   if (state.countdown == 0 || --state.countdown != 0) return cudaSuccess;
   state.failed = true;
   return state.error;
 }
 
+int OwnerOf(const void* data, int64_t bytes) {
+  const auto* const at = static_cast<const char*>(data);
+  auto found = current->memory.upper_bound(const_cast<char*>(at));
+  if (found == current->memory.begin()) return kUnknown;
+  --found;
+  return at + bytes <= found->first + found->second.bytes ? found->second.owner : kUnknown;
+}
+
+bool IsKnown(const void* data, size_t bytes) { return OwnerOf(data, static_cast<int64_t>(bytes)) != kUnknown; }
+
 cudaError_t Enqueue(cudaStream_t handle, std::function<void()> run, double lasts) {
   FakeStream& stream = StreamOf(handle);
   if (stream.graph == nullptr && !current->fake->at_once) {
     stream.queue.push_back({std::move(run), lasts, nullptr, nullptr});
+    current->changed.notify_all();
     return cudaSuccess;
   }
   if (stream.graph == nullptr) {
@@ -56,9 +83,10 @@ cudaError_t GetDeviceCount(int* count) {
   return *count == 0 ? cudaErrorNoDevice : cudaSuccess;
 }
 
-cudaError_t GetDeviceProperties(cudaDeviceProp* properties, int) {
+cudaError_t GetDeviceProperties(cudaDeviceProp* properties, int device) {
   ENTER("cudaGetDeviceProperties");
-  std::strcpy(properties->name, "Fake GPU");
+  std::snprintf(properties->name, sizeof properties->name, "%s", current->fake->model.c_str());
+  properties->pciBusID = device;
   properties->major = 9;
   properties->minor = 0;
   properties->multiProcessorCount = 4;
@@ -67,7 +95,9 @@ cudaError_t GetDeviceProperties(cudaDeviceProp* properties, int) {
 
 cudaError_t SetDevice(int device) {
   ENTER("cudaSetDevice");
-  return device < current->fake->devices ? cudaSuccess : cudaErrorInvalidDevice;
+  if (device < 0 || device >= current->fake->devices) return cudaErrorInvalidDevice;
+  device_of_thread = device;
+  return cudaSuccess;
 }
 
 cudaError_t FuncGetAttributes(cudaFuncAttributes* attributes, const void*) {
@@ -83,166 +113,119 @@ cudaError_t GetStreamPriorityRange(int* least, int* greatest) {
   return cudaSuccess;
 }
 
-int64_t UsedMemory() {
-  int64_t used = 0;
-  for (const auto& [data, bytes] : current->memory) used += bytes;
-  return used;
+// Of the GPU of the thread.
+int64_t FreeMemory() {
+  int64_t free = current->fake->memory;
+  for (const auto& [begin, allocation] : current->memory) {
+    if (allocation.owner == device_of_thread) free -= allocation.bytes;
+  }
+  return free;
 }
 
 cudaError_t MemGetInfo(size_t* free, size_t* total) {
   ENTER("cudaMemGetInfo");
   *total = static_cast<size_t>(current->fake->memory);
-  *free = static_cast<size_t>(current->fake->memory - UsedMemory());
+  *free = static_cast<size_t>(FreeMemory());
+  return cudaSuccess;
+}
+
+// Freshly allocated bytes are poison.
+void Allocate(void** data, size_t bytes, int owner) {
+  CHECK(posix_memalign(data, 256, bytes) == 0);
+  std::memset(*data, 0xA5, bytes);
+  current->memory[static_cast<char*>(*data)] = {static_cast<int64_t>(bytes), owner};
+}
+
+// Waits for everything that was enqueued, as cudaFree and cudaFreeHost do.
+cudaError_t FreeAllocation(void* data, bool of_device) {
+  const auto found = current->memory.find(static_cast<char*>(data));
+  if (found == current->memory.end() || (found->second.owner >= 0) != of_device) return cudaErrorInvalidValue;
+  if (current->has_thread) RunUntil(AllIdle);
+  std::memset(data, 0xDD, static_cast<size_t>(found->second.bytes));
+  current->memory.erase(found);
+  std::free(data);
   return cudaSuccess;
 }
 
 cudaError_t Malloc(void** data, size_t bytes) {
   ENTER("cudaMalloc");
-  if (static_cast<int64_t>(bytes) > current->fake->memory - UsedMemory()) return cudaErrorMemoryAllocation;
-  CHECK(posix_memalign(data, 256, bytes) == 0);
-  std::memset(*data, 0xA5, bytes);
-  current->memory[*data] = static_cast<int64_t>(bytes);
+  if (static_cast<int64_t>(bytes) > FreeMemory()) return cudaErrorMemoryAllocation;
+  Allocate(data, bytes, device_of_thread);
   return cudaSuccess;
 }
 
 cudaError_t Free(void* data) {
   const cudaError_t error = Enter("cudaFree");
-  CHECK(current->memory.erase(data) == 1);
-  std::free(data);
-  return error;
+  const cudaError_t freed = FreeAllocation(data, true);
+  return error == cudaSuccess ? freed : error;
 }
 
 cudaError_t HostAlloc(void** data, size_t bytes, unsigned) {
   ENTER("cudaHostAlloc");
-  CHECK(posix_memalign(data, 256, bytes) == 0);
-  current->host_memory.insert(*data);
+  Allocate(data, bytes, kPinned);
   return cudaSuccess;
 }
 
 cudaError_t FreeHost(void* data) {
   const cudaError_t error = Enter("cudaFreeHost");
-  CHECK(current->host_memory.erase(data) == 1);
-  std::free(data);
-  return error;
+  const cudaError_t freed = FreeAllocation(data, false);
+  return error == cudaSuccess ? freed : error;
 }
 
+// A copy to or from pageable memory of the host cannot be captured, and is not asynchronous outside of captures: what
+// is read was read when the call returns, and what is written was written.
 cudaError_t MemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind, cudaStream_t stream) {
   ENTER("cudaMemcpyAsync");
-  return Enqueue(stream, [=] { std::memcpy(to, from, bytes); });
+  if (!current->has_thread || (IsKnown(to, bytes) && IsKnown(from, bytes))) {
+    return Enqueue(stream, [=] { std::memcpy(to, from, bytes); });
+  }
+  if (StreamOf(stream).graph != nullptr) return cudaErrorStreamCaptureUnsupported;
+  if (IsKnown(to, bytes)) {
+    const auto* const begin = static_cast<const char*>(from);
+    const std::vector<char> staged(begin, begin + bytes);
+    return Enqueue(stream, [=] { std::memcpy(to, staged.data(), bytes); });
+  }
+  Enqueue(stream, [=] { std::memcpy(to, from, bytes); });
+  RunUntil([&] { return StreamOf(stream).idle(); });
+  return cudaSuccess;
 }
 
 cudaError_t MemsetAsync(void* to, int value, size_t bytes, cudaStream_t stream) {
   ENTER("cudaMemsetAsync");
+  if (current->has_thread && !IsKnown(to, bytes)) return cudaErrorInvalidValue;
   return Enqueue(stream, [=] { std::memset(to, value, bytes); });
 }
 
-cudaError_t LaunchKernel(const void* function, dim3 grid, dim3 block, void** arguments, size_t, cudaStream_t stream) {
+bool IsLaunchable(dim3 grid, dim3 block, size_t shared_bytes) {
+  return grid.x >= 1 && grid.x <= 0x7fffffffu && grid.y >= 1 && grid.y <= 65535 && grid.z >= 1 && grid.z <= 65535 &&
+         block.x >= 1 && block.y >= 1 && block.z >= 1 && block.z <= 64 &&
+         uint64_t{block.x} * block.y * block.z <= 1024 && shared_bytes <= 48 << 10;
+}
+
+cudaError_t LaunchKernel(const void* function, dim3 grid, dim3 block, void** arguments, size_t shared_bytes,
+                         cudaStream_t stream) {
   ENTER("cudaLaunchKernel");
   const auto kernel = current->fake->kernels.find(function);
   if (kernel == current->fake->kernels.end()) return cudaErrorInvalidDeviceFunction;
+  if (!IsLaunchable(grid, block, shared_bytes)) return cudaErrorInvalidConfiguration;
+  if (StreamOf(stream).device != device_of_thread) return cudaErrorInvalidResourceHandle;
   const double lasts = function == DelayKernel() ? *static_cast<const int*>(arguments[0]) : 1;
-  return Enqueue(stream, kernel->second(grid, block, arguments), lasts);
+  std::function<void()> run = kernel->second(grid, block, arguments);
+  return run ? Enqueue(stream, std::move(run), lasts) : cudaErrorInvalidValue;
 }
 
 cudaError_t LaunchHostFunc(cudaStream_t stream, cudaHostFn_t run, void* argument) {
   ENTER("cudaLaunchHostFunc");
-  return Enqueue(stream, [=] { run(argument); });
-}
-
-cudaError_t StreamCreate(cudaStream_t* stream, unsigned, int priority) {
-  ENTER("cudaStreamCreateWithPriority");
-  auto* const made = new FakeStream();
-  made->priority = priority;
-  current->streams.insert(made);
-  *stream = reinterpret_cast<cudaStream_t>(made);
-  return cudaSuccess;
-}
-
-cudaError_t StreamDestroy(cudaStream_t stream) {
-  const cudaError_t error = Enter("cudaStreamDestroy");
-  CHECK(current->streams.erase(&StreamOf(stream)) == 1);
-  delete &StreamOf(stream);
-  return error;
-}
-
-cudaError_t StreamSynchronize(cudaStream_t stream) {
-  ENTER("cudaStreamSynchronize");
-  if (StreamOf(stream).graph != nullptr) return cudaErrorStreamCaptureUnsupported;
-  RunUntil([&] { return StreamOf(stream).queue.empty(); });
-  return cudaSuccess;
-}
-
-cudaError_t StreamWaitEvent(cudaStream_t handle, cudaEvent_t event, unsigned) {
-  ENTER("cudaStreamWaitEvent");
-  FakeStream& stream = StreamOf(handle);
-  const FakeEvent& waited = EventOf(event);
-  if (waited.graph == nullptr && stream.graph != nullptr) return cudaErrorStreamCaptureIsolation;
-  if (waited.graph == nullptr) {
-    if (waited.mark != nullptr) stream.queue.push_back({nullptr, 0, waited.mark, nullptr});
-    return cudaSuccess;
-  }
-  if (stream.graph != nullptr && stream.graph != waited.graph) return cudaErrorStreamCaptureMerge;
-  stream.graph = waited.graph;
-  stream.frontier.insert(waited.frontier.begin(), waited.frontier.end());
-  return cudaSuccess;
-}
-
-cudaError_t EventCreate(cudaEvent_t* event, unsigned) {
-  ENTER("cudaEventCreateWithFlags");
-  auto* const made = new FakeEvent();
-  current->events.insert(made);
-  *event = reinterpret_cast<cudaEvent_t>(made);
-  return cudaSuccess;
-}
-
-cudaError_t EventDestroy(cudaEvent_t event) {
-  const cudaError_t error = Enter("cudaEventDestroy");
-  CHECK(current->events.erase(&EventOf(event)) == 1);
-  delete &EventOf(event);
-  return error;
-}
-
-cudaError_t EventRecord(cudaEvent_t event, cudaStream_t stream) {
-  ENTER("cudaEventRecord");
-  EventOf(event).graph = StreamOf(stream).graph;
-  EventOf(event).frontier = StreamOf(stream).frontier;
-  EventOf(event).mark = nullptr;
-  if (StreamOf(stream).graph != nullptr || current->fake->at_once) return cudaSuccess;
-  EventOf(event).mark = std::make_shared<Mark>();
-  StreamOf(stream).queue.push_back({nullptr, 0, nullptr, EventOf(event).mark});
-  return cudaSuccess;
-}
-
-cudaError_t EventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned flags) {
-  ENTER("cudaEventRecordWithFlags");
-  CHECK(flags == cudaEventRecordExternal);
-  FakeEvent* const recorded = &EventOf(event);
-  return Enqueue(stream, [recorded] { recorded->time = current->clock; });
-}
-
-cudaError_t EventQuery(cudaEvent_t event) {
-  ENTER("cudaEventQuery");
-  const std::shared_ptr<Mark>& mark = EventOf(event).mark;
-  return mark == nullptr || mark->reached ? cudaSuccess : cudaErrorNotReady;
-}
-
-cudaError_t EventSynchronize(cudaEvent_t event) {
-  ENTER("cudaEventSynchronize");
-  if (EventOf(event).graph != nullptr) return cudaErrorCapturedEvent;
-  const std::shared_ptr<Mark> mark = EventOf(event).mark;
-  RunUntil([&] { return mark == nullptr || mark->reached; });
-  return cudaSuccess;
-}
-
-cudaError_t EventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEvent_t end) {
-  ENTER("cudaEventElapsedTime");
-  *milliseconds = static_cast<float>(EventOf(end).time - EventOf(begin).time);
-  return cudaSuccess;
+  return Enqueue(stream, [=] {
+    inside_host_function = true;
+    run(argument);
+    inside_host_function = false;
+  });
 }
 
 const char* GetErrorName(cudaError_t) { return "cudaErrorOfTheFake"; }
 const char* GetErrorString(cudaError_t error) { return error == cudaErrorMemoryAllocation ? "out of memory" : "fake"; }
-cudaError_t GetLastError() { return cudaSuccess; }
+cudaError_t GetLastError() { return std::exchange(last_error, cudaSuccess); }
 
 std::function<void()> CopyStrided(dim3, dim3, void** arguments) {
   const auto a = *static_cast<const StridedCopyArguments*>(arguments[0]);
@@ -260,35 +243,24 @@ std::function<void()> CopyStrided(dim3, dim3, void** arguments) {
 }
 
 void FillFunctions(CudaApi& api) {
-  api.cudaDriverGetVersion = DriverGetVersion;
-  api.cudaDeviceGetStreamPriorityRange = GetStreamPriorityRange;
-  api.cudaEventCreateWithFlags = EventCreate;
-  api.cudaEventDestroy = EventDestroy;
-  api.cudaEventElapsedTime = EventElapsedTime;
-  api.cudaEventQuery = EventQuery;
-  api.cudaEventRecord = EventRecord;
-  api.cudaEventRecordWithFlags = EventRecordWithFlags;
-  api.cudaEventSynchronize = EventSynchronize;
-  api.cudaFree = Free;
-  api.cudaFreeHost = FreeHost;
-  api.cudaFuncGetAttributes = FuncGetAttributes;
-  api.cudaGetDeviceCount = GetDeviceCount;
-  api.cudaGetDeviceProperties = GetDeviceProperties;
+  api.cudaDriverGetVersion = Call<DriverGetVersion>;
+  api.cudaDeviceGetStreamPriorityRange = Call<GetStreamPriorityRange>;
+  api.cudaFree = Call<Free>;
+  api.cudaFreeHost = Call<FreeHost>;
+  api.cudaFuncGetAttributes = Call<FuncGetAttributes>;
+  api.cudaGetDeviceCount = Call<GetDeviceCount>;
+  api.cudaGetDeviceProperties = Call<GetDeviceProperties>;
   api.cudaGetErrorName = GetErrorName;
   api.cudaGetErrorString = GetErrorString;
   api.cudaGetLastError = GetLastError;
-  api.cudaHostAlloc = HostAlloc;
-  api.cudaLaunchHostFunc = LaunchHostFunc;
-  api.cudaLaunchKernel = LaunchKernel;
-  api.cudaMalloc = Malloc;
-  api.cudaMemcpyAsync = MemcpyAsync;
-  api.cudaMemGetInfo = MemGetInfo;
-  api.cudaMemsetAsync = MemsetAsync;
-  api.cudaSetDevice = SetDevice;
-  api.cudaStreamCreateWithPriority = StreamCreate;
-  api.cudaStreamDestroy = StreamDestroy;
-  api.cudaStreamSynchronize = StreamSynchronize;
-  api.cudaStreamWaitEvent = StreamWaitEvent;
+  api.cudaHostAlloc = Call<HostAlloc>;
+  api.cudaLaunchHostFunc = Call<LaunchHostFunc>;
+  api.cudaLaunchKernel = Call<LaunchKernel>;
+  api.cudaMalloc = Call<Malloc>;
+  api.cudaMemcpyAsync = Call<MemcpyAsync>;
+  api.cudaMemGetInfo = Call<MemGetInfo>;
+  api.cudaMemsetAsync = Call<MemsetAsync>;
+  api.cudaSetDevice = Call<SetDevice>;
 }
 
 }  // namespace
@@ -301,6 +273,7 @@ FakeCuda::FakeCuda() : state_(std::make_unique<fake_cuda::State>()) {
   state_->fake = this;
   fake_cuda::current = state_.get();
   fake_cuda::FillFunctions(api_);
+  fake_cuda::FillStreamFunctions(api_);
   fake_cuda::FillGraphFunctions(api_);
   Register(DelayKernel(), [](dim3, dim3, void**) { return [] {}; });
   StridedCopyArguments arguments = {};
@@ -313,7 +286,33 @@ FakeCuda::FakeCuda() : state_(std::make_unique<fake_cuda::State>()) {
   }
 }
 
-FakeCuda::~FakeCuda() { fake_cuda::current = nullptr; }
+FakeCuda::~FakeCuda() {
+  if (state_->thread.joinable()) {
+    {
+      std::lock_guard lock(state_->mutex);
+      state_->ending = true;
+    }
+    state_->changed.notify_all();
+    state_->thread.join();
+  }
+  fake_cuda::current = nullptr;
+}
+
+void FakeCuda::StartThread() {
+  at_once = false;
+  state_->has_thread = true;
+  state_->thread = std::thread(fake_cuda::DoWork);
+}
+
+void FakeCuda::Fault(cudaError_t error, const std::string& why) {
+  fake_cuda::State& state = *fake_cuda::current;
+  const fake_cuda::Turn turn;
+  if (state.dead()) return;
+  std::fprintf(stderr, "emulated GPU: %s\n", why.c_str());
+  state.failed = true;
+  state.error = error;
+  state.changed.notify_all();
+}
 
 void FakeCuda::FailAt(int64_t call, cudaError_t error) {
   state_->countdown = call;
@@ -322,21 +321,33 @@ void FakeCuda::FailAt(int64_t call, cudaError_t error) {
 }
 
 void FakeCuda::Enqueue(cudaStream_t stream, std::function<void()> run, std::shared_ptr<void> held) {
+  const fake_cuda::Turn turn;
+  if (fake_cuda::current->dead()) return;
   CHECK(fake_cuda::Enqueue(stream, std::move(run)) == cudaSuccess);
   fake_cuda::Graph* const graph = fake_cuda::StreamOf(stream).graph;
   if (graph != nullptr) graph->held.push_back(std::move(held));
 }
 
-bool FakeCuda::on_device(const void* data) const { return state_->memory.contains(const_cast<void*>(data)); }
-bool FakeCuda::pinned(const void* data) const { return state_->host_memory.contains(const_cast<void*>(data)); }
+bool FakeCuda::IsCaptured(cudaStream_t stream) {
+  const fake_cuda::Turn turn;
+  return fake_cuda::StreamOf(stream).graph != nullptr;
+}
+
+bool FakeCuda::on_device(const void* data) const { return OwnerOf(data, 1) >= 0; }
+bool FakeCuda::pinned(const void* data) const { return OwnerOf(data, 1) == fake_cuda::kPinned; }
+
+int FakeCuda::OwnerOf(const void* data, int64_t bytes) {
+  const fake_cuda::Turn turn;
+  return fake_cuda::OwnerOf(data, bytes);
+}
 
 bool FakeCuda::failed() const { return state_->failed; }
 double FakeCuda::now() const { return state_->clock; }
 
 int64_t FakeCuda::live() const {
   const fake_cuda::State& s = *state_;
-  return static_cast<int64_t>(s.memory.size() + s.host_memory.size() + s.streams.size() + s.events.size() +
-                              s.graphs.size() + s.executables.size());
+  return static_cast<int64_t>(s.memory.size() + s.streams.size() + s.events.size() + s.graphs.size() +
+                              s.executables.size());
 }
 
 }  // namespace partita

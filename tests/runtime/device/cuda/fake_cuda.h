@@ -22,7 +22,7 @@ namespace fake_cuda {
 struct State;
 }
 
-// One at a time: the functions of a table have no argument for it. Not thread-safe.
+// One at a time: the functions of a table have no argument for it. Not thread-safe without a thread of its own.
 class FakeCuda {
  public:
   // What a launch does: reads the arguments now, and returns what is done when the kernel runs.
@@ -35,6 +35,7 @@ class FakeCuda {
   const CudaApi& api() const { return api_; }
 
   int devices = 1;
+  std::string model = "Fake GPU";
   int driver = CUDART_VERSION;
   int64_t memory = int64_t{1} << 30;
   bool has_code = true;  // for the fake GPU
@@ -45,7 +46,17 @@ class FakeCuda {
   // functions run on the thread that waits: one that waits for another's hangs, as it may in CUDA.
   bool at_once = true;
 
-  // Launches of `function` do `kernel`; others fail. The strided copy is there from the beginning.
+  // From now on a thread of the fake does the work, as a GPU does, while the callers go on; any thread may call. What
+  // the driver refuses is refused: a copy from or to memory that it does not know in a capture, above all. Registering
+  // comes before.
+  void StartThread();
+
+  // The GPU is lost: work that has not begun is dropped, and all calls return `error`, which is sticky. `why` goes to
+  // standard error.
+  static void Fault(cudaError_t error, const std::string& why);
+
+  // Launches of `function` do `kernel`; others fail, and so does one for which it returns nothing. The strided copy is
+  // there from the beginning.
   void Register(const void* function, Kernel kernel) { kernels[function] = std::move(kernel); }
 
   // The `call`-th call from now on (1: the next) returns `error`; a sticky one is returned by all later calls too.
@@ -57,9 +68,13 @@ class FakeCuda {
   // is instantiated from that, keep `held` until they are destroyed.
   static void Enqueue(cudaStream_t stream, std::function<void()> run, std::shared_ptr<void> held);
 
-  // Whether `data` is where an allocation of the device, or of pinned memory of the host, begins.
+  static bool IsCaptured(cudaStream_t stream);
+
+  // Whether `data` is in an allocation of a device, or of pinned memory of the host.
   bool on_device(const void* data) const;
   bool pinned(const void* data) const;
+  // The GPU that has all these bytes; less than 0: none.
+  static int OwnerOf(const void* data, int64_t bytes);
 
   // Of the nodes of the latest replay, by node: the priority of the stream that each was captured on or, where the
   // graph was not instantiated to use those, of the one that it was launched on.

@@ -19,6 +19,7 @@ void Forget(Graph* graph, std::set<FakeStream*>& streams) {
 
 cudaError_t StreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
   ENTER("cudaStreamBeginCapture");
+  if (StreamOf(stream).graph != nullptr) return cudaErrorIllegalState;
   auto* const graph = new Graph();
   current->graphs.insert(graph);
   StreamOf(stream).graph = graph;
@@ -42,17 +43,19 @@ bool AllJoined(const Graph& graph, const std::set<int>& last) {
 cudaError_t StreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
   const cudaError_t error = Enter("cudaStreamEndCapture");
   Graph* const captured = StreamOf(stream).graph;
-  CHECK(captured != nullptr);
+  if (captured == nullptr) return cudaErrorIllegalState;
   const bool joined = AllJoined(*captured, StreamOf(stream).frontier);
+  const bool valid = !captured->invalid;
   Forget(captured, current->streams);
   captured->capturing = false;
-  if (error == cudaSuccess && joined) {
+  if (error == cudaSuccess && joined && valid) {
     *graph = reinterpret_cast<cudaGraph_t>(captured);
     return cudaSuccess;
   }
   current->graphs.erase(captured);
   delete captured;
-  return joined ? error : cudaErrorStreamCaptureUnjoined;
+  if (error != cudaSuccess) return error;
+  return valid ? cudaErrorStreamCaptureUnjoined : cudaErrorStreamCaptureInvalidated;
 }
 
 cudaError_t GraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph, unsigned long long flags) {
@@ -77,6 +80,10 @@ cudaError_t GraphDestroy(cudaGraph_t graph) {
 
 cudaError_t GraphExecDestroy(cudaGraphExec_t executable) {
   const cudaError_t error = Enter("cudaGraphExecDestroy");
+  if (reinterpret_cast<Graph*>(executable)->running > 0) {
+    FakeCuda::Fault(cudaErrorIllegalAddress, "a graph was destroyed while it ran");
+    RunUntil([&] { return reinterpret_cast<Graph*>(executable)->running == 0; });
+  }
   CHECK(current->executables.erase(reinterpret_cast<Graph*>(executable)) == 1);
   delete reinterpret_cast<Graph*>(executable);
   return error;
@@ -98,7 +105,7 @@ void Replay(const Graph& graph, int priority) {
     std::swap(ready[random() % ready.size()], ready.back());
     const int node = ready.back();
     ready.pop_back();
-    graph.nodes[node].run();
+    if (!current->dead()) Perform(graph.nodes[node].run);
     current->clock += 1;
     if (current->fake->on_node_run) {
       current->fake->on_node_run(graph.nodes[node].id, current->clock - 1, current->clock);
@@ -112,13 +119,18 @@ void Replay(const Graph& graph, int priority) {
 cudaError_t GraphLaunch(cudaGraphExec_t executable, cudaStream_t handle) {
   ENTER("cudaGraphLaunch");
   FakeStream& stream = StreamOf(handle);
-  CHECK(stream.graph == nullptr);
-  const Graph* const graph = reinterpret_cast<Graph*>(executable);
-  const auto replay = [graph, priority = stream.priority] { Replay(*graph, priority); };
+  if (stream.graph != nullptr) return cudaErrorStreamCaptureUnsupported;
+  Graph* const graph = reinterpret_cast<Graph*>(executable);
+  ++graph->running;
+  const auto replay = [graph, priority = stream.priority] {
+    Replay(*graph, priority);
+    --graph->running;
+  };
   if (current->fake->at_once) {
     replay();
   } else {
-    stream.queue.push_back({replay, static_cast<double>(graph->nodes.size()), nullptr, nullptr});
+    stream.queue.push_back({replay, static_cast<double>(graph->nodes.size()), nullptr, nullptr, true});
+    current->changed.notify_all();
   }
   return cudaSuccess;
 }
@@ -126,12 +138,15 @@ cudaError_t GraphLaunch(cudaGraphExec_t executable, cudaStream_t handle) {
 }  // namespace
 
 void FillGraphFunctions(CudaApi& api) {
-  api.cudaGraphDestroy = GraphDestroy;
-  api.cudaGraphExecDestroy = GraphExecDestroy;
-  api.cudaGraphInstantiate = GraphInstantiate;
-  api.cudaGraphLaunch = GraphLaunch;
-  api.cudaStreamBeginCapture = StreamBeginCapture;
-  api.cudaStreamEndCapture = StreamEndCapture;
+  api.cudaGraphDestroy = Call<GraphDestroy>;
+  api.cudaGraphExecDestroy = Call<GraphExecDestroy>;
+  api.cudaGraphInstantiate = Call<GraphInstantiate>;
+  api.cudaGraphLaunch = Call<GraphLaunch>;
+  api.cudaStreamBeginCapture = Call<StreamBeginCapture>;
+  api.cudaStreamEndCapture = [](cudaStream_t stream, cudaGraph_t* graph) {
+    const Turn turn;
+    return Keep(StreamEndCapture(stream, graph));
+  };
 }
 
 }  // namespace partita::fake_cuda

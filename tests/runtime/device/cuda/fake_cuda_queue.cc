@@ -31,14 +31,51 @@ void RunNext(FakeStream& stream) {
   const Work work = std::move(stream.queue.front());
   stream.queue.pop_front();
   current->clock = stream.free_at - work.lasts;
-  if (work.run) work.run();
+  stream.busy = true;
+  if (work.run && !current->dead()) work.replays ? work.run() : Perform(work.run);
+  stream.busy = false;
   current->clock = stream.free_at;
   if (work.marks != nullptr) *work.marks = {true, stream.free_at};
 }
 
+thread_local std::unique_lock<std::mutex>* lock_of_thread = nullptr;
+
 }  // namespace
 
+Turn::Turn() : outer_(lock_of_thread) {
+  if (!current->has_thread || outer_ != nullptr) return;
+  lock_ = std::unique_lock(current->mutex);
+  lock_of_thread = &lock_;
+}
+
+Turn::~Turn() { lock_of_thread = outer_; }
+
+void Perform(const std::function<void()>& run) {
+  if (!current->has_thread) return run();
+  std::unique_lock<std::mutex>& lock = *std::exchange(lock_of_thread, nullptr);
+  lock.unlock();
+  run();
+  lock.lock();
+  lock_of_thread = &lock;
+}
+
+bool AllIdle() {
+  return current->default_stream.idle() &&
+         std::ranges::all_of(current->streams, [](const FakeStream* stream) { return stream->idle(); });
+}
+
+void DoWork() {
+  const Turn turn;
+  for (;;) {
+    current->changed.wait(*lock_of_thread, [] { return current->ending || NextStream() != nullptr; });
+    if (current->ending) return;
+    RunNext(*NextStream());
+    current->changed.notify_all();
+  }
+}
+
 void RunUntil(const std::function<bool()>& done) {
+  if (current->has_thread) return current->changed.wait(*lock_of_thread, done);
   while (!done()) {
     FakeStream* const stream = NextStream();
     CHECK(stream != nullptr);
