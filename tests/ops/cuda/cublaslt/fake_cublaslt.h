@@ -1,9 +1,11 @@
-// cuBLASLt without a GPU: descriptors are kept, products are computed here and now on the host's memory, any call can
-// be made to fail. As strict as the library: a workspace that does not lie on 256 bytes is refused, and what a mask of
-// a relu has behind its rows is overwritten.
+// cuBLASLt without a GPU: its functions as a table. Products are computed on the host's memory, at once or when a
+// stream comes to them, and what the library refuses is refused (matmul_rules.h). Any call can be made to fail.
 #ifndef PARTITA_TESTS_OPS_CUDA_CUBLASLT_FAKE_CUBLASLT_H_
 #define PARTITA_TESTS_OPS_CUDA_CUBLASLT_FAKE_CUBLASLT_H_
 
+#include <functional>
+#include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -11,7 +13,8 @@
 
 namespace partita {
 
-// One at a time: the functions of a table have no argument for it.
+// One at a time: the functions of a table have no argument for it. The functions are thread-safe; a test reads and sets
+// the members while no other thread calls them.
 class FakeCublasLt {
  public:
   FakeCublasLt();
@@ -19,6 +22,9 @@ class FakeCublasLt {
   FakeCublasLt(const FakeCublasLt&) = delete;
 
   const CublasLtApi& api() const { return api_; }
+
+  // Enqueues on `stream` what a call is to compute; empty: it is computed inside the call. Called without a lock.
+  std::function<void(cudaStream_t stream, std::function<void()> run)> enqueue;
 
   int fail_at = 0;  // the call that answers `error`, the first is 1; 0: none
   cublasStatus_t error = CUBLAS_STATUS_INTERNAL_ERROR;
@@ -35,6 +41,11 @@ class FakeCublasLt {
   bool epilogues = true;                           // are known to the heuristics
   bool masks = true;                               // and so are those with masks of a relu
   std::vector<cublasLtEpilogue_t> epilogues_run;
+  std::vector<std::string> refusals;  // why calls were refused that broke a rule of the library
+
+  // Of the table's functions.
+  std::mutex mutex;
+  std::set<const void*> handles, operations, matrices, preferences;  // that live
 
  private:
   CublasLtApi api_;
