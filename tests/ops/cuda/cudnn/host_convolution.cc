@@ -64,7 +64,8 @@ class Convolution {
         out_(w.t.size[0] / groups_),
         taps_(w.t.size[2] * w.t.size[3]),
         depth_(taps_ * in_),
-        pixels_(y.t.size[2] * y.t.size[3]) {}
+        pixels_(y.t.size[2] * y.t.size[3]),
+        runs_(groups_ == 1 && step.dilation[1] == 1 && x.t.stride[3] == in_) {}
 
   void Run() {
     if (s_.kind == Kind::kForward) {
@@ -84,17 +85,19 @@ class Convolution {
     for (int64_t first = 0; first < all; first += most) f(first, std::min(most, all - first));
   }
 
-  // What output pixel i of all samples sees: calls f(n, tap, row, column) for the places of the window in the image.
+  // What output pixel i of all samples sees: calls f(n, tap, taps, row, column) for places of the window in the image,
+  // of which `taps` lie one behind the other in the image and in a patch.
   template <typename F>
   void ForWindow(int64_t i, const F& f) const {
     const int64_t n = i / pixels_, row = i % pixels_ / y_.t.size[3], column = i % y_.t.size[3];
+    const int64_t left = column * s_.stride[1] - s_.before[1], width = w_.t.size[3], step = s_.dilation[1];
+    const int64_t begin = left >= 0 ? 0 : (-left + step - 1) / step;
+    const int64_t end = left >= x_.t.size[3] ? 0 : std::min(width, (x_.t.size[3] - 1 - left) / step + 1);
+    const int64_t taps = runs_ ? end - begin : 1;
     for (int64_t p = 0; p < w_.t.size[2]; ++p) {
       const int64_t r = row * s_.stride[0] + p * s_.dilation[0] - s_.before[0];
       if (r < 0 || r >= x_.t.size[2]) continue;
-      for (int64_t q = 0; q < w_.t.size[3]; ++q) {
-        const int64_t c = column * s_.stride[1] + q * s_.dilation[1] - s_.before[1];
-        if (c >= 0 && c < x_.t.size[3]) f(n, p * w_.t.size[3] + q, r, c);
-      }
+      for (int64_t q = begin; q < end; q += taps) f(n, p * width + q, taps, r, left + q * step);
     }
   }
 
@@ -103,8 +106,8 @@ class Convolution {
     patches.assign(static_cast<size_t>(count * depth_), 0.0f);
     for (int64_t i = 0; i < count; ++i) {
       float* const patch = patches.data() + i * depth_;
-      ForWindow(first + i, [&](int64_t n, int64_t tap, int64_t row, int64_t column) {
-        x_.Load(x_.At(n, g * in_, row, column), in_, patch + tap * in_);
+      ForWindow(first + i, [&](int64_t n, int64_t tap, int64_t taps, int64_t row, int64_t column) {
+        x_.Load(x_.At(n, g * in_, row, column), taps * in_, patch + tap * in_);
       });
     }
   }
@@ -168,9 +171,9 @@ class Convolution {
         Multiply(count, depth_, out_, {dy.data(), out_, 1}, {weights.data(), depth_, 1}, patches.data());
         for (int64_t i = 0; i < count; ++i) {
           const float* const patch = patches.data() + i * depth_;
-          ForWindow(n * pixels_ + first + i, [&](int64_t, int64_t tap, int64_t row, int64_t column) {
+          ForWindow(n * pixels_ + first + i, [&](int64_t, int64_t tap, int64_t taps, int64_t row, int64_t column) {
             float* const to = image.data() + (row * columns + column) * channels + g * in_;
-            for (int64_t c = 0; c < in_; ++c) to[c] += patch[tap * in_ + c];
+            for (int64_t c = 0; c < taps * in_; ++c) to[c] += patch[tap * in_ + c];
           });
         }
       });
@@ -201,6 +204,7 @@ class Convolution {
   const View x_, w_, y_;
   const int64_t groups_, in_, out_;      // channels of a group
   const int64_t taps_, depth_, pixels_;  // places of the window, elements of a patch, outputs of a sample
+  const bool runs_;                      // places of a row of the window lie one behind the other
 };
 
 // y = relu(x), or y = x + w.
