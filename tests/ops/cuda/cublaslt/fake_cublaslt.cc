@@ -107,7 +107,7 @@ cublasStatus_t SetOperation(cublasLtMatmulDesc_t raw, cublasLtMatmulDescAttribut
     case CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD:
       return take(operation->mask_bits);
     default:
-      return Refuse(CUBLAS_STATUS_NOT_SUPPORTED, fmt::format("attribute {} of a product", static_cast<int>(name)));
+      return Refuse(CUBLAS_STATUS_INVALID_VALUE, fmt::format("attribute {} of a product", static_cast<int>(name)));
   }
 }
 
@@ -131,7 +131,7 @@ cublasStatus_t SetPreference(cublasLtMatmulPreference_t raw, cublasLtMatmulPrefe
     case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES:
       return take(preference->d);
     default:
-      return Refuse(CUBLAS_STATUS_NOT_SUPPORTED, fmt::format("attribute {} of a preference", static_cast<int>(name)));
+      return Refuse(CUBLAS_STATUS_INVALID_VALUE, fmt::format("attribute {} of a preference", static_cast<int>(name)));
   }
 }
 
