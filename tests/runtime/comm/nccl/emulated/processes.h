@@ -1,0 +1,70 @@
+// Ranks of the emulated NCCL as processes: each has a fake CUDA, a stream and a communicator of all.
+#ifndef PARTITA_TESTS_RUNTIME_COMM_NCCL_EMULATED_PROCESSES_H_
+#define PARTITA_TESTS_RUNTIME_COMM_NCCL_EMULATED_PROCESSES_H_
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <string>
+
+#include "tests/runtime/comm/nccl/emulated/emulated_nccl.h"
+#include "tests/runtime/device/cuda/fake_cuda.h"
+
+namespace partita {
+
+class Rank {
+ public:
+  Rank(int rank, int ranks, ncclUniqueId id);
+  ~Rank();
+
+  // Both in the background, as Partita calls them.
+  ncclResult_t Join() { return Join(rank, ranks); }
+  ncclResult_t Join(int as, int of);
+  ncclResult_t Finalize() { return Settled(api.ncclCommFinalize(comm)); }
+
+  // Waits until a call is no longer in progress: what became of it.
+  ncclResult_t Settled(ncclResult_t result);
+  void AwaitError();
+
+  // Of the device; lives until Free or the end of the rank.
+  template <typename T>
+  T* New(size_t count) {
+    return static_cast<T*>(Allocate(count * sizeof(T)));
+  }
+  void Free(void* data);
+
+  // The latest sentence.
+  std::string Last() const { return api.ncclGetLastError(comm); }
+
+  // Records what `enqueue` enqueues; the result is launched by Replay.
+  void Capture(const std::function<void()>& enqueue);
+  void Replay();
+  void DropCapture();
+
+  const int rank, ranks;
+  const ncclUniqueId id;
+  int device = rank;
+  FakeCuda cuda;
+  EmulatedNccl nccl;
+  const NcclApi& api = nccl.api();
+  cudaStream_t stream = nullptr;
+  ncclComm_t comm = nullptr;
+
+ private:
+  void* Allocate(size_t bytes);
+  bool Owns(const void* data, size_t bytes) const;
+  EmulatedNcclDevice Device();
+
+  std::map<const char*, size_t> memory_;
+  bool capturing_ = false;
+  cudaGraph_t graph_ = nullptr;
+  cudaGraphExec_t executable_ = nullptr;
+};
+
+// Runs `body` in `ranks` new processes and expects that every one ends without a failure. When one fails, the others
+// are killed.
+void OnProcesses(int ranks, const std::function<void(Rank&)>& body);
+
+}  // namespace partita
+
+#endif  // PARTITA_TESTS_RUNTIME_COMM_NCCL_EMULATED_PROCESSES_H_
