@@ -32,7 +32,7 @@ ncclResult_t Failed(ncclResult_t result) {
 }
 
 void Enqueue(const Work& work) {
-  const bool captured = current->device.captures(work.stream);
+  const bool captured = FakeCuda::IsCaptured(work.stream);
   const std::shared_ptr<void> held = work.comm->Reference(captured ? work.operations : std::vector<Operation>());
   const auto run = [comm = work.comm, operations = work.operations, held] { comm->Run(operations); };
   FakeCuda::Enqueue(work.stream, run, held);

@@ -153,12 +153,15 @@ bool EmulatedComm::finalized() const {
 }
 
 void EmulatedComm::CheckMemory() {
-  std::lock_guard lock(mutex_);
-  for (const auto& [data, bytes] : used_) {
+  std::set<std::pair<const char*, size_t>> used;
+  {
+    std::lock_guard lock(mutex_);  // not around calls of the fake CUDA, which may hold its own and want this one
+    used = used_;
+  }
+  for (const auto& [data, bytes] : used) {
     if (options_.on_device(data, bytes)) continue;
-    options_.report(
-        fmt::format("{}: memory that its captured work used was freed before the communicator had ended", ToString()));
-    return;
+    return options_.report(
+        fmt::format("{}: memory of captured operations was freed before the communicator had ended", ToString()));
   }
 }
 

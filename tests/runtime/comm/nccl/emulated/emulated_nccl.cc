@@ -94,6 +94,15 @@ uint64_t HostHash() {
   return std::hash<std::string>()(id != nullptr && *id != '\0' ? id : name);
 }
 
+// Where an allocation of the calling thread lies.
+int CurrentDevice() {
+  void* data = nullptr;
+  if (current->cuda->api().cudaMalloc(&data, 1) != cudaSuccess) return -1;
+  const int device = FakeCuda::OwnerOf(data, 1);
+  current->cuda->api().cudaFree(data);
+  return device;
+}
+
 ncclResult_t CommInitRankConfig(ncclComm_t* handle, int ranks, ncclUniqueId id, int rank, ncclConfig_t* config) {
   constexpr char kCall[] = "ncclCommInitRankConfig";
   if (handle == nullptr) return Refuse(ncclInvalidArgument, fmt::format("{}: comm is null", kCall));
@@ -111,9 +120,11 @@ ncclResult_t CommInitRankConfig(ncclComm_t* handle, int ranks, ncclUniqueId id, 
   }
   CommOptions options;
   options.name.assign(id.internal, strnlen(id.internal, sizeof(id.internal)));
-  options.hello = {rank, ranks, current->device.current(), current->version, HostHash()};
+  options.hello = {rank, ranks, CurrentDevice(), current->version, HostHash()};
   options.blocking = blocking != 0;
-  options.on_device = current->device.owns;
+  options.on_device = [](const void* data, size_t bytes) {
+    return FakeCuda::OwnerOf(data, static_cast<int64_t>(bytes)) >= 0;
+  };
   options.report = Report;
   bool again = false;
   {
@@ -223,10 +234,10 @@ const char* GetLastError(ncclComm_t) {
 
 namespace partita {
 
-EmulatedNccl::EmulatedNccl(EmulatedNcclDevice device, int version) : state_(std::make_unique<emulated_nccl::State>()) {
+EmulatedNccl::EmulatedNccl(const FakeCuda& cuda, int version) : state_(std::make_unique<emulated_nccl::State>()) {
   using namespace emulated_nccl;
   CHECK(current == nullptr);
-  state_->device = std::move(device);
+  state_->cuda = &cuda;
   state_->version = version;
   current = state_.get();
   api_.ncclCommAbort = CommAbort;

@@ -12,18 +12,17 @@
 // - A communicator that is destroyed before ncclCommFinalize is done ends in the background, as late as it can: memory
 //   that its graphs used must live until then.
 //
-// One rank of a communicator for each process, or several where `device` tells their GPUs apart.
+// A rank's GPU is the one that is current on the thread that calls ncclCommInitRankConfig.
 #ifndef PARTITA_TESTS_RUNTIME_COMM_NCCL_EMULATED_EMULATED_NCCL_H_
 #define PARTITA_TESTS_RUNTIME_COMM_NCCL_EMULATED_EMULATED_NCCL_H_
 
-#include <cstddef>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "runtime/comm/nccl/nccl_api.h"
+#include "tests/runtime/device/cuda/fake_cuda.h"
 
 namespace partita {
 
@@ -31,18 +30,11 @@ namespace emulated_nccl {
 struct State;
 }
 
-// What the emulation asks of the fake CUDA. Thread-safe functions.
-struct EmulatedNcclDevice {
-  std::function<int()> current = [] { return 0; };  // the calling thread's GPU
-  std::function<bool(const void* data, size_t bytes)> owns = [](const void*, size_t) { return true; };
-  std::function<bool(cudaStream_t)> captures = [](cudaStream_t) { return false; };
-};
-
 // One at a time: the functions of a table have no argument for it. Thread-safe. Destroyed before the FakeCuda on whose
 // streams it runs.
 class EmulatedNccl {
  public:
-  explicit EmulatedNccl(EmulatedNcclDevice device = {}, int version = NCCL_VERSION_CODE);
+  explicit EmulatedNccl(const FakeCuda& cuda, int version = NCCL_VERSION_CODE);
   // Reports communicators that were neither destroyed nor aborted, and waits for those that end in the background.
   ~EmulatedNccl();
   EmulatedNccl(const EmulatedNccl&) = delete;
@@ -55,7 +47,8 @@ class EmulatedNccl {
   // The sentences so far.
   std::vector<std::string> reports() const;
 
-  // Waits for communicators that end in the background.
+  // Waits for communicators that end in the background, and reports those whose memory was freed before. A program
+  // whose EmulatedNccl is never destroyed calls it when it ends (std::atexit).
   void AwaitEnds();
 
  private:

@@ -54,24 +54,22 @@ void ReduceEverything(Rank& rank, ncclDataType_t type) {
       T* const in = rank.New<T>(ranks * count);
       T* const out = rank.New<T>(count);
       Fill(in, rank.rank, ranks * count);
-      EXPECT_EQ(rank.Settled(rank.api.ncclAllReduce(in, out, count, type, reduction, rank.comm, rank.stream)),
-                ncclSuccess);
+      EXPECT_EQ(rank.Ran(rank.api.ncclAllReduce(in, out, count, type, reduction, rank.comm, rank.stream)), ncclSuccess);
       EXPECT_TRUE(Is(out, count, all)) << count;
       const int root = rank.ranks - 1;
       std::fill_n(out, count, T(0));
-      EXPECT_EQ(rank.Settled(rank.api.ncclReduce(in, out, count, type, reduction, root, rank.comm, rank.stream)),
+      EXPECT_EQ(rank.Ran(rank.api.ncclReduce(in, out, count, type, reduction, root, rank.comm, rank.stream)),
                 ncclSuccess);
       EXPECT_TRUE(Is(out, count, [&](size_t i) { return rank.rank == root ? all(i) : 0; })) << count;
-      EXPECT_EQ(rank.Settled(rank.api.ncclReduceScatter(in, out, count, type, reduction, rank.comm, rank.stream)),
+      EXPECT_EQ(rank.Ran(rank.api.ncclReduceScatter(in, out, count, type, reduction, rank.comm, rank.stream)),
                 ncclSuccess);
       EXPECT_TRUE(Is(out, count, own)) << count;
       T* const place = in + static_cast<size_t>(rank.rank) * count;
-      EXPECT_EQ(rank.Settled(rank.api.ncclReduceScatter(in, place, count, type, reduction, rank.comm, rank.stream)),
+      EXPECT_EQ(rank.Ran(rank.api.ncclReduceScatter(in, place, count, type, reduction, rank.comm, rank.stream)),
                 ncclSuccess);
       EXPECT_TRUE(Is(place, count, own)) << count;
       Fill(in, rank.rank, count);
-      EXPECT_EQ(rank.Settled(rank.api.ncclAllReduce(in, in, count, type, reduction, rank.comm, rank.stream)),
-                ncclSuccess);
+      EXPECT_EQ(rank.Ran(rank.api.ncclAllReduce(in, in, count, type, reduction, rank.comm, rank.stream)), ncclSuccess);
       EXPECT_TRUE(Is(in, count, all)) << count;
       rank.Free(in);
       rank.Free(out);
@@ -108,20 +106,20 @@ TEST_P(Moves, GathersAndBroadcasts) {
       auto* const out = rank.New<int32_t>(ranks * count);
       const auto blocks = [&](size_t i) { return Value<double>(static_cast<int>(i / count), i % count); };
       Fill(in, rank.rank, count);
-      EXPECT_EQ(rank.Settled(rank.api.ncclAllGather(in, out, count, ncclInt32, rank.comm, rank.stream)), ncclSuccess);
+      EXPECT_EQ(rank.Ran(rank.api.ncclAllGather(in, out, count, ncclInt32, rank.comm, rank.stream)), ncclSuccess);
       EXPECT_TRUE(Is(out, ranks * count, blocks));
       std::fill_n(out, ranks * count, -1);
       Fill(out + own * count, rank.rank, count);
-      EXPECT_EQ(rank.Settled(rank.api.ncclAllGather(out + own * count, out, count, ncclInt32, rank.comm, rank.stream)),
+      EXPECT_EQ(rank.Ran(rank.api.ncclAllGather(out + own * count, out, count, ncclInt32, rank.comm, rank.stream)),
                 ncclSuccess);
       EXPECT_TRUE(Is(out, ranks * count, blocks));
       for (int root = 0; root < rank.ranks; ++root) {
         const auto values = [&](size_t i) { return Value<double>(root, i); };
         Fill(in, rank.rank, count);
-        EXPECT_EQ(rank.Settled(rank.api.ncclBroadcast(in, out, count, ncclInt32, root, rank.comm, rank.stream)),
+        EXPECT_EQ(rank.Ran(rank.api.ncclBroadcast(in, out, count, ncclInt32, root, rank.comm, rank.stream)),
                   ncclSuccess);
         EXPECT_TRUE(Is(out, count, values));
-        EXPECT_EQ(rank.Settled(rank.api.ncclBroadcast(in, in, count, ncclInt32, root, rank.comm, rank.stream)),
+        EXPECT_EQ(rank.Ran(rank.api.ncclBroadcast(in, in, count, ncclInt32, root, rank.comm, rank.stream)),
                   ncclSuccess);
         EXPECT_TRUE(Is(in, count, values));
       }
@@ -145,7 +143,7 @@ TEST_P(Moves, GroupsOfTransfers) {
         EXPECT_EQ(rank.api.ncclSend(in[peer], sent, ncclFloat32, peer, rank.comm, rank.stream), ncclSuccess);
         EXPECT_EQ(rank.api.ncclRecv(out[peer], received, ncclFloat32, peer, rank.comm, rank.stream), ncclSuccess);
       }
-      EXPECT_EQ(rank.Settled(rank.api.ncclGroupEnd()), ncclSuccess);
+      EXPECT_EQ(rank.Ran(rank.api.ncclGroupEnd()), ncclSuccess);
       for (int peer = 0; peer < rank.ranks; ++peer) {
         const auto own = static_cast<size_t>(rank.rank);
         EXPECT_TRUE(Is(out[peer], count + own, [&](size_t i) { return Value<double>(peer, own + i); })) << peer;
@@ -163,8 +161,7 @@ TEST(Bf16, IsSummedInF32AndRoundedOnce) {
     ASSERT_EQ(rank.Join(), ncclSuccess);
     auto* const x = rank.New<Bf16>(1);
     *x = Bf16(rank.rank == 0 ? 256 : 1);
-    EXPECT_EQ(rank.Settled(rank.api.ncclAllReduce(x, x, 1, ncclBfloat16, ncclSum, rank.comm, rank.stream)),
-              ncclSuccess);
+    EXPECT_EQ(rank.Ran(rank.api.ncclAllReduce(x, x, 1, ncclBfloat16, ncclSum, rank.comm, rank.stream)), ncclSuccess);
     EXPECT_EQ(static_cast<float>(*x), 258);
     End(rank);
   });
@@ -200,7 +197,7 @@ TEST(Groups, HoldCollectives) {
     ASSERT_EQ(rank.api.ncclGroupStart(), ncclSuccess);
     EXPECT_EQ(rank.api.ncclReduce(in, out, 5, ncclFloat32, ncclSum, 0, rank.comm, rank.stream), ncclSuccess);
     EXPECT_EQ(rank.api.ncclReduce(in + 5, out, 3, ncclFloat32, ncclSum, 1, rank.comm, rank.stream), ncclSuccess);
-    EXPECT_EQ(rank.Settled(rank.api.ncclGroupEnd()), ncclSuccess);
+    EXPECT_EQ(rank.Ran(rank.api.ncclGroupEnd()), ncclSuccess);
     const size_t first = rank.rank == 0 ? 0 : 5;
     EXPECT_TRUE(Is(out, rank.rank == 0 ? 5 : 3, [&](size_t i) { return Expected(ncclSum, 2, first + i); }));
     End(rank);

@@ -15,35 +15,22 @@
 
 namespace partita {
 
-Rank::Rank(int rank, int ranks, ncclUniqueId id) : rank(rank), ranks(ranks), id(id), nccl(Device()) {
-  CHECK(cuda.api().cudaStreamCreateWithPriority(&stream, 0, 0) == cudaSuccess);
+Rank::Rank(int rank, int ranks, ncclUniqueId id) : rank(rank), ranks(ranks), id(id) {
+  cuda.devices = ranks;
+  cuda.StartThread();
+  CHECK(cuda.api().cudaSetDevice(rank) == cudaSuccess);
+  CHECK(cuda.api().cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, 0) == cudaSuccess);
 }
 
 Rank::~Rank() { DropCapture(); }
 
-EmulatedNcclDevice Rank::Device() {
-  return {[this] { return device; }, [this](const void* data, size_t bytes) { return Owns(data, bytes); },
-          [this](cudaStream_t) { return capturing_; }};
-}
-
 void* Rank::Allocate(size_t bytes) {
   void* data = nullptr;
   CHECK(cuda.api().cudaMalloc(&data, std::max<size_t>(1, bytes)) == cudaSuccess);
-  memory_[static_cast<char*>(data)] = bytes;
   return data;
 }
 
-void Rank::Free(void* data) {
-  memory_.erase(static_cast<char*>(data));
-  CHECK(cuda.api().cudaFree(data) == cudaSuccess);
-}
-
-bool Rank::Owns(const void* data, size_t bytes) const {
-  auto next = memory_.upper_bound(static_cast<const char*>(data));
-  if (next == memory_.begin()) return false;
-  const auto& [begin, size] = *--next;
-  return static_cast<const char*>(data) + bytes <= begin + size;
-}
+void Rank::Free(void* data) { CHECK(cuda.api().cudaFree(data) == cudaSuccess); }
 
 ncclResult_t Rank::Join(int as, int of) {
   ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
@@ -59,6 +46,12 @@ ncclResult_t Rank::Settled(ncclResult_t result) {
   return result;
 }
 
+ncclResult_t Rank::Ran(ncclResult_t result) {
+  result = Settled(result);
+  if (result == ncclSuccess) CHECK(cuda.api().cudaStreamSynchronize(stream) == cudaSuccess);
+  return result;
+}
+
 void Rank::AwaitError() {
   ncclResult_t error = ncclSuccess;
   while (error == ncclSuccess || error == ncclInProgress) {
@@ -69,14 +62,15 @@ void Rank::AwaitError() {
 
 void Rank::Capture(const std::function<void()>& enqueue) {
   CHECK(cuda.api().cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed) == cudaSuccess);
-  capturing_ = true;
   enqueue();
-  capturing_ = false;
   CHECK(cuda.api().cudaStreamEndCapture(stream, &graph_) == cudaSuccess);
   CHECK(cuda.api().cudaGraphInstantiate(&executable_, graph_, 0) == cudaSuccess);
 }
 
-void Rank::Replay() { CHECK(cuda.api().cudaGraphLaunch(executable_, stream) == cudaSuccess); }
+void Rank::Replay() {
+  CHECK(cuda.api().cudaGraphLaunch(executable_, stream) == cudaSuccess);
+  CHECK(cuda.api().cudaStreamSynchronize(stream) == cudaSuccess);
+}
 
 void Rank::DropCapture() {
   if (executable_ == nullptr) return;
@@ -88,7 +82,8 @@ void Rank::DropCapture() {
 void OnProcesses(int ranks, const std::function<void(Rank&)>& body) {
   ncclUniqueId id;
   {
-    const EmulatedNccl nccl;
+    const FakeCuda cuda;
+    const EmulatedNccl nccl(cuda);
     ASSERT_EQ(nccl.api().ncclGetUniqueId(&id), ncclSuccess);
   }
   std::vector<pid_t> running;

@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <functional>
-#include <map>
 #include <string>
 
 #include "tests/runtime/comm/nccl/emulated/emulated_nccl.h"
@@ -26,7 +25,10 @@ class Rank {
   ncclResult_t Settled(ncclResult_t result);
   void AwaitError();
 
-  // Of the device; lives until Free or the end of the rank.
+  // The same of a call on a stream, until the work has run.
+  ncclResult_t Ran(ncclResult_t result);
+
+  // Memory of the device.
   template <typename T>
   T* New(size_t count) {
     return static_cast<T*>(Allocate(count * sizeof(T)));
@@ -43,20 +45,15 @@ class Rank {
 
   const int rank, ranks;
   const ncclUniqueId id;
-  int device = rank;
   FakeCuda cuda;
-  EmulatedNccl nccl;
+  EmulatedNccl nccl{cuda};
   const NcclApi& api = nccl.api();
   cudaStream_t stream = nullptr;
   ncclComm_t comm = nullptr;
 
  private:
   void* Allocate(size_t bytes);
-  bool Owns(const void* data, size_t bytes) const;
-  EmulatedNcclDevice Device();
 
-  std::map<const char*, size_t> memory_;
-  bool capturing_ = false;
   cudaGraph_t graph_ = nullptr;
   cudaGraphExec_t executable_ = nullptr;
 };

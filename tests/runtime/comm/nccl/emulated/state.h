@@ -22,7 +22,7 @@ namespace partita::emulated_nccl {
 using Comm = std::shared_ptr<EmulatedComm>;
 
 struct State {
-  EmulatedNcclDevice device;
+  const FakeCuda* cuda = nullptr;
   int version = 0;
 
   mutable std::mutex mutex;
