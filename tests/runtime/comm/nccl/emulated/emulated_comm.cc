@@ -65,9 +65,7 @@ void EmulatedComm::Join() {
   Outcome outcome = mesh_.Join(options_.hello, all);
   for (int a = 0; a < size() && outcome.ok(); ++a) {
     const Hello &own = options_.hello, &one = all[a];
-    if (one.size != own.size) {
-      outcome = {ncclInvalidUsage, fmt::format("rank {} says that there are {} ranks", a, one.size)};
-    } else if (one.version != own.version) {
+    if (one.version != own.version) {
       outcome = {ncclInvalidUsage,
                  fmt::format("rank {} has version {} of NCCL, this one {}", a, one.version, own.version)};
     }

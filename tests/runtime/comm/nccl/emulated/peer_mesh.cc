@@ -133,6 +133,11 @@ Outcome PeerMesh::Move(int socket, const Hello* sent, Hello* received) {
   }
 }
 
+Outcome PeerMesh::Fits(const Hello& peer) const {
+  if (peer.size == size_ && peer.rank >= 0 && peer.rank < size_) return {};
+  return {ncclInvalidUsage, fmt::format("rank {} of {} met rank {} of {}", rank_, size_, peer.rank, peer.size)};
+}
+
 // One peer of a higher rank.
 Outcome PeerMesh::Accept(const Hello& own, std::vector<Hello>& all) {
   int accepted = -1;
@@ -143,11 +148,13 @@ Outcome PeerMesh::Accept(const Hello& own, std::vector<Hello>& all) {
   Hello hello;
   Outcome outcome = Move(accepted, nullptr, &hello);
   if (outcome.ok()) outcome = Move(accepted, &own, nullptr);
-  const bool fits = outcome.ok() && hello.rank > rank_ && hello.rank < size_ && sockets_[hello.rank] < 0;
-  if (!fits) {
+  if (outcome.ok()) outcome = Fits(hello);
+  if (outcome.ok() && (hello.rank <= rank_ || sockets_[hello.rank] >= 0)) {
+    outcome = {ncclInvalidUsage, fmt::format("rank {} came twice", hello.rank)};
+  }
+  if (!outcome.ok()) {
     close(accepted);
-    if (!outcome.ok()) return outcome;
-    return {ncclInvalidUsage, fmt::format("rank {} of {} met rank {} of {}", rank_, size_, hello.rank, hello.size)};
+    return outcome;
   }
   sockets_[hello.rank] = accepted;
   all[hello.rank] = hello;
@@ -162,6 +169,7 @@ Outcome PeerMesh::Join(const Hello& own, std::vector<Hello>& all) {
     outcome = Connect(peer);
     if (outcome.ok()) outcome = Move(sockets_[peer], &own, nullptr);
     if (outcome.ok()) outcome = Move(sockets_[peer], nullptr, &all[peer]);
+    if (outcome.ok()) outcome = Fits(all[peer]);
   }
   for (int more = size_ - 1 - rank_; more > 0 && outcome.ok(); --more) outcome = Accept(own, all);
   if (listener_ >= 0) close(std::exchange(listener_, -1));

@@ -61,6 +61,7 @@ class PeerMesh {
  private:
   Outcome Listen();
   Outcome Connect(int peer);
+  Outcome Fits(const Hello& peer) const;
   Outcome Accept(const Hello& own, std::vector<Hello>& all);
   Outcome Await(int descriptor, short events, int milliseconds);
   Outcome Move(int socket, const Hello* sent, Hello* received);

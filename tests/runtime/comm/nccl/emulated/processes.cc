@@ -52,12 +52,13 @@ ncclResult_t Rank::Ran(ncclResult_t result) {
   return result;
 }
 
-void Rank::AwaitError() {
+ncclResult_t Rank::Error() {
   ncclResult_t error = ncclSuccess;
   while (error == ncclSuccess || error == ncclInProgress) {
     std::this_thread::sleep_for(std::chrono::microseconds(100));
     CHECK(api.ncclCommGetAsyncError(comm, &error) == ncclSuccess);
   }
+  return error;
 }
 
 void Rank::Capture(const std::function<void()>& enqueue) {
@@ -67,8 +68,10 @@ void Rank::Capture(const std::function<void()>& enqueue) {
   CHECK(cuda.api().cudaGraphInstantiate(&executable_, graph_, 0) == cudaSuccess);
 }
 
+void Rank::Launch() { CHECK(cuda.api().cudaGraphLaunch(executable_, stream) == cudaSuccess); }
+
 void Rank::Replay() {
-  CHECK(cuda.api().cudaGraphLaunch(executable_, stream) == cudaSuccess);
+  Launch();
   CHECK(cuda.api().cudaStreamSynchronize(stream) == cudaSuccess);
 }
 

@@ -23,7 +23,9 @@ class Rank {
 
   // Waits until a call is no longer in progress: what became of it.
   ncclResult_t Settled(ncclResult_t result);
-  void AwaitError();
+
+  // Waits for an error in the background.
+  ncclResult_t Error();
 
   // The same of a call on a stream, until the work has run.
   ncclResult_t Ran(ncclResult_t result);
@@ -38,8 +40,9 @@ class Rank {
   // The latest sentence.
   std::string Last() const { return api.ncclGetLastError(comm); }
 
-  // Records what `enqueue` enqueues; the result is launched by Replay.
+  // Records what `enqueue` enqueues, for Launch; Replay waits for it as well.
   void Capture(const std::function<void()>& enqueue);
+  void Launch();
   void Replay();
   void DropCapture();
 
