@@ -244,18 +244,25 @@ TEST_F(CublasLtCall, RefusesAddressesOffWhatWasPromised) {
   EXPECT_EQ(Multiply(GivenProduct{}, call), CUBLAS_STATUS_SUCCESS) << "an algorithm for any address";
 }
 
-// The heuristics choose by the addresses of bias and mask, which may be another's later but no less aligned.
-TEST_F(CublasLtCall, RefusesABiasOffWhatTheHeuristicsSaw) {
-  const Descriptors made = Make({.epilogue = CUBLASLT_EPILOGUE_BIAS, .bias = kBias});
-  cublasLtMatmulAlgo_t algorithm{};
-  ASSERT_EQ(Ask(made, &algorithm), CUBLAS_STATUS_SUCCESS);
-  const void* const other = kBias + 4;
-  const void* const odd = kBias + 1;
-  for (const void* bias : {other, odd}) {
-    api().cublasLtMatmulDescSetAttribute(made.operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias, sizeof(bias));
-    EXPECT_EQ(Multiply(made, algorithm, Right()), bias == odd ? CUBLAS_STATUS_INVALID_VALUE : CUBLAS_STATUS_SUCCESS);
+// The heuristics choose by the addresses of bias and mask, which may be others later but no less aligned.
+TEST_F(CublasLtCall, RefusesABiasOrMaskOffWhatTheHeuristicsSaw) {
+  const std::pair<GivenProduct, cublasLtMatmulDescAttributes_t> with[] = {
+      {{.epilogue = CUBLASLT_EPILOGUE_BIAS, .bias = kBias}, CUBLASLT_MATMUL_DESC_BIAS_POINTER},
+      {{.epilogue = CUBLASLT_EPILOGUE_DRELU, .mask = kMask, .mask_bits = 128},
+       CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER}};
+  for (const auto& [product, name] : with) {
+    const Descriptors made = Make(product);
+    cublasLtMatmulAlgo_t algorithm{};
+    ASSERT_EQ(Ask(made, &algorithm), CUBLAS_STATUS_SUCCESS);
+    const float* const begin = name == CUBLASLT_MATMUL_DESC_BIAS_POINTER ? kBias : kMask;
+    for (const int moved : {4, 1}) {
+      const void* const address = begin + moved;
+      api().cublasLtMatmulDescSetAttribute(made.operation, name, &address, sizeof(address));
+      EXPECT_EQ(Multiply(made, algorithm, Right()), moved == 1 ? CUBLAS_STATUS_INVALID_VALUE : CUBLAS_STATUS_SUCCESS);
+    }
+    EXPECT_THAT(fake_.refusals, ElementsAre(HasSubstr("off the 16 bytes that the heuristics saw")));
+    fake_.refusals.clear();
   }
-  EXPECT_THAT(fake_.refusals, ElementsAre(HasSubstr("off the 16 bytes that the heuristics saw")));
 }
 
 TEST_F(CublasLtCall, RefusesTheAlgorithmOfAnotherProduct) {

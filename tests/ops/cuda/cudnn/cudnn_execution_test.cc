@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <thread>
 #include <utility>
 
@@ -199,6 +200,27 @@ TEST_F(CudnnExecution, RefusesAnEngineThatCannotBeCaptured) {
   capturing = true;
   ExpectRefused(CUDNN_STATUS_EXECUTION_FAILED_CUDART, "the engine cannot be captured");
   EXPECT_THAT(broken, ElementsAre(StreamOf(1)));
+}
+
+// The code of a precompiled engine is the library's, that of one that was compiled at run time the plan's.
+TEST_F(CudnnExecution, ACompiledPlanLivesAsLongAsItsWork) {
+  fake_.engines[0].compiled = true;
+  plan_ = PlanOn(handle_);
+  ASSERT_EQ(Execute(), CUDNN_STATUS_SUCCESS);
+  pack_.reset();
+  RunQueue();
+  EXPECT_EQ(y_[5], 10);
+  EXPECT_TRUE(fake_.refusals.empty());
+  plan_.reset();
+  RunQueue();
+  EXPECT_TRUE(std::isnan(y_[5]));
+  EXPECT_THAT(fake_.refusals, ElementsAre("the code of a plan was gone when its work came"));
+}
+
+// Two threads with one handle: the work of one comes to the stream of the other.
+TEST_F(CudnnExecution, RefusesAStreamThatAnotherThreadSet) {
+  std::thread([this] { EXPECT_EQ(api().cudnnSetStream(handle_, StreamOf(2)), CUDNN_STATUS_SUCCESS); }).join();
+  ExpectRefused(CUDNN_STATUS_BAD_PARAM_STREAM_MISMATCH, "set by another thread");
 }
 
 // The engine may write all of the workspace that its plan names: one that is a byte short loses what lies behind it.

@@ -2,6 +2,8 @@
 // which needs no GPU for it.
 #include <gtest/gtest.h>
 
+#include <optional>
+
 #include "ops/cuda/cudnn/cudnn_descriptor.h"
 #include "tests/ops/cuda/cudnn/fake_cudnn.h"
 
@@ -35,11 +37,14 @@ class Maker {
     cudnnDataType_t type = CUDNN_DATA_FLOAT;
     int without = 0;  // an attribute
     bool short_strides = false;
+    std::optional<int64_t> row_stride = std::nullopt;
   };
   CudnnDescriptor Tensor(const TensorOf& t) {
     const Sizes& s = t.size;
     Sizes strides = {s[1] * s[2] * s[3], 1, s[2] * s[3], s[3]};
     if (t.short_strides) strides.pop_back();
+    if (t.row_stride.has_value()) strides[2] = *t.row_stride;
+    if (t.row_stride.value_or(0) > s[2] * s[3]) strides[0] = s[1] * *t.row_stride;
     CudnnBuilder builder = Builder(CUDNN_BACKEND_TENSOR_DESCRIPTOR);
     if (t.without != CUDNN_ATTR_TENSOR_DATA_TYPE)
       builder.Set(CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, t.type);
@@ -245,8 +250,22 @@ const Case kMistakes[] = {
     {"no window", [](Maker& m) { m.Forward(m.X(), m.W(), m.Y(), nullptr); }},
     {"images that are not final",
      [](Maker& m) { m.Forward(*m.Builder(CUDNN_BACKEND_TENSOR_DESCRIPTOR).Empty(), m.W(), m.Y(), m.Window({})); }},
+    {"images whose rows lie on each other",
+     [](Maker& m) {
+       m.Forward(m.Tensor({.size = {2, 8, 8, 4}, .row_stride = 4}), m.W(), m.Y(), m.Window({}));
+     }},
+    {"outputs whose rows lie on each other",
+     [](Maker& m) {
+       m.Forward(m.Tensor({.size = {2, 8, 8, 6}, .id = 3, .row_stride = 42}), {});
+     }},
+    {"filters with gaps",
+     [](Maker& m) {
+       m.Forward(m.X(), m.Tensor({.size = {6, 3, 3, 4}, .id = 2, .row_stride = 16}), m.Y(), m.Window({}));
+     }},
     {"an addition of one tensor", [](Maker& m) { m.Pointwise(CUDNN_POINTWISE_ADD, m.Y(), nullptr, m.Y()); }},
     {"a relu of nothing", [](Maker& m) { m.Pointwise(CUDNN_POINTWISE_RELU_FWD, nullptr, nullptr, m.Y()); }},
+    {"an operation that is not final",
+     [](Maker& m) { m.Graph({*m.Builder(CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR).Empty()}); }},
     {"a graph without operations", [](Maker& m) { m.Graph({}); }},
     {"an output that is written twice",
      [](Maker& m) {
@@ -276,6 +295,10 @@ const Case kStricter[] = {
      [](Maker& m) {
        m.Graph({m.Forward(m.X(), m.Tensor({{6, 3, 3, 4}, 1}), m.Y(), m.Window({}))});
      }},
+    {"rows of stride 0",
+     [](Maker& m) {
+       m.Graph({m.Forward(m.Tensor({.size = {2, 8, 8, 6}, .id = 3, .row_stride = 0}), {})});
+     }},
     {"a virtual tensor that nothing wrote",
      [](Maker& m) {
        m.Graph({m.Pointwise(CUDNN_POINTWISE_RELU_FWD, m.Tensor({{2, 8, 8, 6}, 5, 16, true}), nullptr, m.Y())});
@@ -296,6 +319,10 @@ const Case kRight[] = {
      [](Maker& m) {
        const Maker::WindowOf window = {{2, 0}, {1, 0}, {2, 1}, {1, 3}};
        m.Graph({m.Forward(m.Tensor({{2, 5, 2, 6}, 3}), window)});
+     }},
+    {"images in a larger memory",
+     [](Maker& m) {
+       m.Graph({m.Forward(m.Tensor({.size = {2, 8, 8, 4}, .row_stride = 48}), m.W(), m.Y(), m.Window({}))});
      }},
     {"a bias and a relu",
      [](Maker& m) {

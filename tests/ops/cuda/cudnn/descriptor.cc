@@ -112,10 +112,39 @@ Verdict CheckWindow(const Descriptor& d) {
   return {};
 }
 
+// Whether two elements lie at one place. Like the library's, it does not see strides of 0.
+bool Overlaps(const Descriptor& tensor) {
+  const auto sizes = tensor.All<int64_t>(CUDNN_ATTR_TENSOR_DIMENSIONS),
+             strides = tensor.All<int64_t>(CUDNN_ATTR_TENSOR_STRIDES);
+  std::vector<std::pair<int64_t, int64_t>> dims;  // stride and size
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i] > 1 && strides[i] > 0) dims.emplace_back(strides[i], sizes[i]);
+  }
+  std::ranges::sort(dims);
+  for (size_t i = 1; i < dims.size(); ++i) {
+    if (dims[i].first < dims[i - 1].first * dims[i - 1].second) return true;
+  }
+  return false;
+}
+
+// Whether there is a gap, or two elements at one place.
+bool IsDense(const Descriptor& tensor) {
+  const auto sizes = tensor.All<int64_t>(CUDNN_ATTR_TENSOR_DIMENSIONS),
+             strides = tensor.All<int64_t>(CUDNN_ATTR_TENSOR_STRIDES);
+  int64_t elements = 1, end = 1;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    elements *= sizes[i];
+    end += (sizes[i] - 1) * strides[i];
+  }
+  return elements == end;
+}
+
 Verdict CheckConvolution(const Descriptor& d, const ConvolutionNames& names) {
   for (const int name : {names.x, names.w, names.y, names.window}) {
     if (!d.Part(name).final) return Bad("attribute {} is not final", name);
   }
+  if (Overlaps(d.Part(names.x)) || Overlaps(d.Part(names.y))) return Bad("pixels lie on each other");
+  if (!IsDense(d.Part(names.w))) return Bad("filters with gaps, or on each other");
   const auto sizes = [&](int name) { return d.Part(name).All<int64_t>(CUDNN_ATTR_TENSOR_DIMENSIONS); };
   const std::vector<int64_t> x = sizes(names.x), w = sizes(names.w), y = sizes(names.y);
   const Descriptor& window = d.Part(names.window);

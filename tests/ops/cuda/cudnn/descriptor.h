@@ -42,6 +42,7 @@ struct Descriptor {
   std::map<int, std::vector<std::shared_ptr<const Descriptor>>> parts = {};  // likewise
   std::shared_ptr<const Graph> graph = nullptr;                              // that it is, or is about
   int engine = -1;                                                           // of engines, configurations and plans
+  std::shared_ptr<const int> code = nullptr;  // of plans: what was loaded for it, gone with its descriptor
 
   bool has(int name) const { return bytes.count(name) > 0 || parts.count(name) > 0; }
 

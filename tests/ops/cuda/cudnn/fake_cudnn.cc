@@ -148,6 +148,7 @@ cudnnStatus_t Inherit(Descriptor& descriptor, int name) {
 }
 
 cudnnStatus_t FinalizePlan(Descriptor& descriptor) {
+  descriptor.code = std::make_shared<const int>(0);
   if (descriptor.has(CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION)) {
     auto graph = std::make_shared<Graph>();
     const std::string& text = descriptor.bytes[CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION];
@@ -262,10 +263,15 @@ struct Work {
   void* workspace = nullptr;
   int64_t workspace_bytes = 0;
   cudaStream_t stream = nullptr;
+  bool compiled = false;
+  std::weak_ptr<const int> code = {};
 
   void Run() const {
     if (workspace_bytes > 0) std::memset(workspace, 0xFF, static_cast<size_t>(workspace_bytes));
-    Compute(*graph, data);
+    if (!compiled || !code.expired()) return Compute(*graph, data);
+    const std::lock_guard<std::mutex> lock(fake->mutex);
+    fake->refusals.push_back("the code of a plan was gone when its work came");
+    Spoil(*graph, data);
   }
 };
 
@@ -298,6 +304,10 @@ cudnnStatus_t ReadWork(cudnnHandle_t handle, cudnnBackendDescriptor_t raw_plan, 
   if (found == fake->streams.end()) {
     return Refuse(CUDNN_STATUS_BAD_PARAM, "the handle does not exist, or was destroyed");
   }
+  // The library would take it, and may enqueue on the other thread's stream: a handle is for one thread at a time.
+  if (found->second.set_by != std::thread::id() && found->second.set_by != std::this_thread::get_id()) {
+    return Refuse(CUDNN_STATUS_BAD_PARAM_STREAM_MISMATCH, "the stream of the handle was set by another thread");
+  }
   FIND(raw_plan);
   FIND(raw_pack);
   const Descriptor &plan = *Of(raw_plan), &pack = *Of(raw_pack);
@@ -310,7 +320,9 @@ cudnnStatus_t ReadWork(cudnnHandle_t handle, cudnnBackendDescriptor_t raw_plan, 
   }
   const FakeCudnn::Engine engine = EngineOf(plan.engine);
   work->graph = plan.graph;
-  work->stream = found->second;
+  work->stream = found->second.stream;
+  work->compiled = engine.compiled;
+  work->code = plan.code;
   work->workspace_bytes = engine.workspace;
   work->workspace = pack.One<void*>(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, nullptr);
   if (engine.workspace > 0 && work->workspace == nullptr) {
@@ -343,7 +355,7 @@ cudnnStatus_t CreateHandle(cudnnHandle_t* handle) {
   ++fake->live;
   ++fake->handles_made;
   *handle = reinterpret_cast<cudnnHandle_t>(new char());
-  fake->streams[*handle] = nullptr;
+  fake->streams[*handle] = {};
   return CUDNN_STATUS_SUCCESS;
 }
 
@@ -359,7 +371,7 @@ cudnnStatus_t SetStream(cudnnHandle_t handle, cudaStream_t stream) {
   ENTER();
   const auto found = fake->streams.find(handle);
   if (found == fake->streams.end()) return Refuse(CUDNN_STATUS_BAD_PARAM, "the handle does not exist");
-  found->second = stream;
+  found->second = {stream, std::this_thread::get_id()};
   return CUDNN_STATUS_SUCCESS;
 }
 

@@ -10,6 +10,7 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "ops/cuda/cudnn/cudnn_api.h"
@@ -25,6 +26,7 @@ class FakeCudnn {
     bool works = true;       // a plan of it can be finalized
     bool epilogues = true;   // of a graph with more than a convolution too
     bool capturable = true;  // a stream that is captured takes its work
+    bool compiled = false;   // at run time: when its plan is destroyed its code goes, also from under captured graphs
     int64_t workspace = 256;
   };
 
@@ -56,7 +58,11 @@ class FakeCudnn {
 
   // Of the table's functions.
   std::mutex mutex;
-  std::map<cudnnHandle_t, cudaStream_t> streams;   // by handle that lives
+  struct Stream {
+    cudaStream_t stream = nullptr;
+    std::thread::id set_by = {};
+  };
+  std::map<cudnnHandle_t, Stream> streams;         // by handle that lives
   std::set<cudnnBackendDescriptor_t> descriptors;  // that live
 
  private:

@@ -119,6 +119,9 @@ Verdict CheckSupported(const Graph& graph, const Operations& operations) {
   }
   for (const Tensor& tensor : graph.tensors) {
     if (tensor.stride[1] != 1) return NotSupported("the channels of tensor {} lie apart", tensor.id);
+    const bool in_order = tensor.stride[3] >= tensor.size[1] && tensor.stride[2] >= tensor.size[3] * tensor.stride[3] &&
+                          tensor.stride[0] >= tensor.size[2] * tensor.stride[2];
+    if (!in_order) return NotSupported("tensor {} does not lie as n,h,w,c", tensor.id);
     if (tensor.is_virtual && tensor.narrow) return NotSupported("virtual tensor {} is bf16", tensor.id);
     if (std::ranges::count(tensor.size, 0) > 0) return NotSupported("tensor {} is empty", tensor.id);
   }
