@@ -2,11 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <iterator>
 #include <memory>
-#include <thread>
 #include <utility>
 
-#include "tests/ops/cuda/cublaslt/computed.h"
 #include "tests/ops/cuda/cublaslt/fake_cublaslt.h"
 
 namespace partita {
@@ -366,25 +366,34 @@ TEST_F(CublasLtCall, ItIsComputedWhenTheStreamComesToIt) {
   EXPECT_EQ(workspace_[512], 0);
 }
 
-TEST(CublasLtThreads, ManyComputeAtOnce) {
-  const LocalNode node = ProductWithEpilogue();
-  const std::vector<Values> inputs = {RandomValues(35, 1), RandomValues(42, 2), RandomValues(6, 3)};
-  FakeCublasLt fake;
-  const auto expected = Computed(fake.api(), node, inputs);
-  ASSERT_TRUE(expected.ok()) << expected.status();
-  std::vector<int> equal(4);
-  std::vector<std::thread> threads;
-  for (int& count : equal) {
-    threads.emplace_back([&] {
-      for (int i = 0; i < 5; ++i) {
-        const auto found = Computed(fake.api(), node, inputs);
-        count += found.ok() && *found == *expected;
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  EXPECT_THAT(equal, ElementsAre(5, 5, 5, 5));
-  EXPECT_EQ(fake.live, 0);
+// A GPU faults on memory that it does not reach: nothing is computed.
+TEST_F(CublasLtCall, ItTouchesWhatItsDescriptorsSay) {
+  std::vector<std::pair<const void*, int64_t>> touched;
+  const void* unreached = nullptr;
+  fake_.reaches = [&](const void* data, int64_t bytes) {
+    touched.emplace_back(data, bytes);
+    return data != unreached;
+  };
+  GivenProduct product{.epilogue = CUBLASLT_EPILOGUE_RELU_AUX_BIAS, .bias = kBias, .mask = kMask, .mask_bits = 128};
+  product.a.leading = 9;
+  Call call = Right();
+  EXPECT_EQ(Multiply(product, call), CUBLAS_STATUS_SUCCESS);
+  using Bytes = std::pair<const void*, int64_t>;
+  EXPECT_THAT(touched, ElementsAre(Bytes(a_, (6 * 9 + 6) * 4), Bytes(b_, 35 * 4), Bytes(d_, 30 * 4),
+                                   Bytes(kBias, 6 * 4), Bytes(kMask, 5 * 16), Bytes(workspace_, 512)));
+  EXPECT_NE(d_[1], 0);
+  std::fill(std::begin(d_), std::end(d_), 0.0f);
+  touched.clear();
+  unreached = d_;
+  call.beta = 1;
+  EXPECT_EQ(Multiply({.epilogue = CUBLASLT_EPILOGUE_BGRADB, .bias = kBias}, call), CUBLAS_STATUS_SUCCESS);
+  EXPECT_THAT(touched, ElementsAre(Bytes(a_, 42 * 4), Bytes(b_, 35 * 4), Bytes(d_, 30 * 4)));
+  EXPECT_EQ(d_[1], 0);
+  unreached = nullptr;
+  touched.clear();
+  EXPECT_EQ(Multiply({.epilogue = CUBLASLT_EPILOGUE_BGRADB, .bias = kBias}, call), CUBLAS_STATUS_SUCCESS);
+  EXPECT_THAT(touched, ElementsAre(Bytes(a_, 42 * 4), Bytes(b_, 35 * 4), Bytes(d_, 30 * 4), Bytes(d_, 30 * 4),
+                                   Bytes(kBias, 5 * 4), Bytes(workspace_, 512)));
 }
 
 }  // namespace

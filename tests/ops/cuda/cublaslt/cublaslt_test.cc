@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <iterator>
+#include <thread>
 #include <tuple>
 
 #include "graph/ir/op_definition.h"
@@ -251,6 +252,27 @@ TEST(CublasLtMatMul, EveryCallMayFail) {
   fake.fail_at = fake.calls + 1;
   fake.error = CUBLAS_STATUS_NOT_INITIALIZED;
   EXPECT_EQ(Computed(fake.api(), node, inputs).status().code(), absl::StatusCode::kUnavailable);
+}
+
+TEST(CublasLtMatMul, ManyThreadsComputeAtOnce) {
+  const LocalNode node = ProductWithEpilogue();
+  const std::vector<Values> inputs = {RandomValues(35, 1), RandomValues(42, 2), RandomValues(6, 3)};
+  FakeCublasLt fake;
+  const auto expected = Computed(fake.api(), node, inputs);
+  ASSERT_TRUE(expected.ok()) << expected.status();
+  std::vector<int> equal(4);
+  std::vector<std::thread> threads;
+  for (int& count : equal) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 5; ++i) {
+        const auto found = Computed(fake.api(), node, inputs);
+        count += found.ok() && *found == *expected;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(equal, std::vector<int>(4, 5));
+  EXPECT_EQ(fake.live, 0);
 }
 
 }  // namespace

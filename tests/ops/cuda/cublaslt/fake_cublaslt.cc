@@ -241,6 +241,13 @@ cublasStatus_t ReadProduct(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc, c
   return CUBLAS_STATUS_SUCCESS;
 }
 
+bool Reaches(const Problem& problem, const Operands& operands, const void* workspace, size_t workspace_bytes) {
+  if (!fake->reaches) return true;
+  auto memory = MemoryOf(problem, operands);
+  memory.emplace_back(workspace, static_cast<int64_t>(workspace_bytes));
+  return std::ranges::all_of(memory, [](const auto& bytes) { return fake->reaches(bytes.first, bytes.second); });
+}
+
 cublasStatus_t Product(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc, const void* alpha, const void* a,
                        cublasLtMatrixLayout_t a_layout, const void* b, cublasLtMatrixLayout_t b_layout,
                        const void* beta, const void* c, cublasLtMatrixLayout_t c_layout, void* d,
@@ -252,6 +259,7 @@ cublasStatus_t Product(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc, const
                                             algorithm, workspace, workspace_bytes, stream, &problem, &operands);
   if (status != CUBLAS_STATUS_SUCCESS) return status;
   const auto run = [problem, operands, workspace, workspace_bytes] {
+    if (!Reaches(problem, operands, workspace, workspace_bytes)) return;
     std::memset(workspace, 0xFF, workspace_bytes);
     Compute(problem, operands);
   };

@@ -25,6 +25,9 @@ class FakeCublasLt {
 
   // Enqueues on `stream` what a call is to compute; empty: it is computed inside the call. Called without a lock.
   std::function<void(cudaStream_t stream, std::function<void()> run)> enqueue;
+  // Whether the GPU reaches these bytes when the work comes to them; if not, nothing is computed, for `reaches` to say.
+  // Empty: it reaches all. Called without a lock.
+  std::function<bool(const void* data, int64_t bytes)> reaches;
 
   int fail_at = 0;  // the call that answers `error`, the first is 1; 0: none
   cublasStatus_t error = CUBLAS_STATUS_INTERNAL_ERROR;

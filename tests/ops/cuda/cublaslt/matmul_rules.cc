@@ -155,4 +155,22 @@ Verdict CheckCall(const Problem& problem, const Algorithm& algorithm, const Oper
   return {};
 }
 
+std::vector<std::pair<const void*, int64_t>> MemoryOf(const Problem& p, const Operands& at) {
+  const auto size_of = [](cudaDataType type) { return type == CUDA_R_64F ? 8 : type == CUDA_R_32F ? 4 : 2; };
+  const auto bytes = [&](const Matrix& matrix) {
+    const auto rows = static_cast<int64_t>(matrix.rows), columns = static_cast<int64_t>(matrix.columns);
+    return ((columns - 1) * matrix.leading + rows) * size_of(matrix.type);
+  };
+  std::vector<std::pair<const void*, int64_t>> memory = {{at.a, bytes(p.a)}, {at.b, bytes(p.b)}, {at.d, bytes(p.d)}};
+  if (at.beta != 0) memory.emplace_back(at.c, bytes(p.c));
+  const uint64_t biases = p.operation.sums_b() ? p.d.columns : p.d.rows;
+  if (p.operation.has_bias()) {
+    memory.emplace_back(p.operation.bias, static_cast<int64_t>(biases) * size_of(p.d.type));
+  }
+  if (p.operation.has_mask()) {
+    memory.emplace_back(p.operation.mask, static_cast<int64_t>(p.d.columns) * p.operation.mask_bits / 8);
+  }
+  return memory;
+}
+
 }  // namespace partita::fake_cublaslt

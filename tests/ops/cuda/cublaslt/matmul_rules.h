@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "tests/ops/cuda/cublaslt/matmul_problem.h"
 
@@ -47,6 +49,9 @@ Verdict CheckAlgorithm(const Problem& problem, const Algorithm& algorithm);
 // What only the product itself can see.
 Verdict CheckCall(const Problem& problem, const Algorithm& algorithm, const Operands& operands, const void* workspace,
                   uint64_t workspace_bytes);
+
+// What the work of a call reads and writes, but the workspace: addresses and bytes.
+std::vector<std::pair<const void*, int64_t>> MemoryOf(const Problem& problem, const Operands& operands);
 
 }  // namespace partita::fake_cublaslt
 

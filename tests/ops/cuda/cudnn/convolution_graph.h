@@ -17,6 +17,14 @@ struct Tensor {
   int64_t alignment = 1;  // bytes
   std::array<int64_t, 4> size = {}, stride = {};
 
+  // From the first element to behind the last.
+  int64_t elements() const {
+    int64_t last = 0;
+    for (size_t d = 0; d < 4; ++d) last += (size[d] - 1) * stride[d];
+    return last + 1;
+  }
+  int64_t bytes() const { return elements() * (narrow ? 2 : 4); }
+
   bool operator==(const Tensor&) const = default;
 };
 

@@ -217,6 +217,26 @@ TEST_F(CudnnExecution, ACompiledPlanLivesAsLongAsItsWork) {
   EXPECT_THAT(fake_.refusals, ElementsAre("the code of a plan was gone when its work came"));
 }
 
+// A GPU faults on memory that it does not reach: nothing is computed.
+TEST_F(CudnnExecution, ItTouchesWhatItsDescriptorsSay) {
+  using Bytes = std::pair<const void*, int64_t>;
+  std::vector<Bytes> touched;
+  bool reached = true;
+  fake_.reaches = [&](const void* data, int64_t bytes) {
+    touched.emplace_back(data, bytes);
+    return reached || data != y_;
+  };
+  ASSERT_EQ(Execute(), CUDNN_STATUS_SUCCESS);
+  RunQueue();
+  EXPECT_THAT(touched, ElementsAre(Bytes(workspace_, 256), Bytes(x_, 256), Bytes(w_, 64), Bytes(y_, 256)));
+  EXPECT_EQ(y_[5], 10);
+  y_[5] = 0;
+  reached = false;
+  RunQueue();
+  EXPECT_EQ(y_[5], 0);
+  EXPECT_THAT(fake_.refusals, ElementsAre("the GPU does not reach tensor 3"));
+}
+
 // Two threads with one handle: the work of one comes to the stream of the other.
 TEST_F(CudnnExecution, RefusesAStreamThatAnotherThreadSet) {
   std::thread([this] { EXPECT_EQ(api().cudnnSetStream(handle_, StreamOf(2)), CUDNN_STATUS_SUCCESS); }).join();

@@ -7,13 +7,14 @@
 #include "runtime/base/check.h"
 #include "tests/ops/cuda/cudnn/descriptor.h"
 #include "tests/ops/cuda/cudnn/graph_rules.h"
-#include "tests/ops/cuda/cudnn/host_convolution.h"
+#include "tests/ops/cuda/cudnn/plan_work.h"
 
 namespace partita {
 namespace {
 
 using fake_cudnn::Descriptor;
 using fake_cudnn::Graph;
+using fake_cudnn::PlanWork;
 using fake_cudnn::Tensor;
 using fake_cudnn::Verdict;
 
@@ -256,49 +257,8 @@ cudnnStatus_t Get(cudnnBackendDescriptor_t raw, cudnnBackendAttributeName_t name
   }
 }
 
-// An execution, apart from all descriptors.
-struct Work {
-  std::shared_ptr<const Graph> graph;
-  std::vector<void*> data;  // by tensor of the graph
-  void* workspace = nullptr;
-  int64_t workspace_bytes = 0;
-  cudaStream_t stream = nullptr;
-  bool compiled = false;
-  std::weak_ptr<const int> code = {};
-
-  void Run() const {
-    if (workspace_bytes > 0) std::memset(workspace, 0xFF, static_cast<size_t>(workspace_bytes));
-    if (!compiled || !code.expired()) return Compute(*graph, data);
-    const std::lock_guard<std::mutex> lock(fake->mutex);
-    fake->refusals.push_back("the code of a plan was gone when its work came");
-    Spoil(*graph, data);
-  }
-};
-
-// The addresses of the graph's tensors: of each one, and none besides.
-cudnnStatus_t FindData(const Descriptor& pack, const Graph& graph, std::vector<void*>* data) {
-  const auto ids = pack.All<int64_t>(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS);
-  const auto addresses = pack.All<void*>(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS);
-  size_t known = 0;
-  for (const Tensor& tensor : graph.tensors) {
-    data->push_back(nullptr);
-    if (tensor.is_virtual) continue;
-    const size_t i = static_cast<size_t>(std::ranges::find(ids, tensor.id) - ids.begin());
-    const std::string name = fmt::format("tensor {}", tensor.id);
-    if (i == ids.size()) return Refuse(CUDNN_STATUS_BAD_PARAM, name + " has no address in the pack");
-    if (addresses[i] == nullptr) return Refuse(CUDNN_STATUS_BAD_PARAM_NULL_POINTER, name + " lies nowhere");
-    if (reinterpret_cast<uintptr_t>(addresses[i]) % static_cast<uintptr_t>(tensor.alignment) != 0) {
-      return Refuse(CUDNN_STATUS_BAD_PARAM_MISALIGNED_POINTER, name + " lies off the bytes that it was declared at");
-    }
-    data->back() = addresses[i];
-    ++known;
-  }
-  if (known == ids.size()) return CUDNN_STATUS_SUCCESS;
-  return Refuse(CUDNN_STATUS_BAD_PARAM, "the pack has an id that no tensor of the graph has");
-}
-
 cudnnStatus_t ReadWork(cudnnHandle_t handle, cudnnBackendDescriptor_t raw_plan, cudnnBackendDescriptor_t raw_pack,
-                       Work* work) {
+                       PlanWork* work, cudaStream_t* stream) {
   ENTER();
   const auto found = fake->streams.find(handle);
   if (found == fake->streams.end()) {
@@ -319,19 +279,16 @@ cudnnStatus_t ReadWork(cudnnHandle_t handle, cudnnBackendDescriptor_t raw_plan, 
     return Refuse(CUDNN_STATUS_BAD_PARAM, "the plan is for another handle, or for a description");
   }
   const FakeCudnn::Engine engine = EngineOf(plan.engine);
+  *stream = found->second.stream;
   work->graph = plan.graph;
-  work->stream = found->second.stream;
-  work->compiled = engine.compiled;
-  work->code = plan.code;
+  if (engine.compiled) work->code = plan.code;
   work->workspace_bytes = engine.workspace;
   work->workspace = pack.One<void*>(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, nullptr);
   if (engine.workspace > 0 && work->workspace == nullptr) {
     return Refuse(CUDNN_STATUS_BAD_PARAM_NULL_POINTER, "the workspace lies nowhere");
   }
-  if (const cudnnStatus_t status = FindData(pack, *plan.graph, &work->data); status != CUDNN_STATUS_SUCCESS) {
-    return status;
-  }
-  if (!engine.capturable && fake->breaks_capture && fake->breaks_capture(work->stream)) {
+  if (const Verdict verdict = FindData(pack, *plan.graph, &work->data); !verdict.ok()) return Refuse(verdict);
+  if (!engine.capturable && fake->breaks_capture && fake->breaks_capture(*stream)) {
     return Refuse(CUDNN_STATUS_EXECUTION_FAILED_CUDART, "the engine cannot be captured");
   }
   fake->engines_run.push_back(plan.engine);
@@ -340,12 +297,20 @@ cudnnStatus_t ReadWork(cudnnHandle_t handle, cudnnBackendDescriptor_t raw_plan, 
 }
 
 cudnnStatus_t Execute(cudnnHandle_t handle, cudnnBackendDescriptor_t plan, cudnnBackendDescriptor_t pack) {
-  Work work;
-  if (const cudnnStatus_t status = ReadWork(handle, plan, pack, &work); status != CUDNN_STATUS_SUCCESS) return status;
+  PlanWork work;
+  cudaStream_t stream = nullptr;
+  const cudnnStatus_t status = ReadWork(handle, plan, pack, &work, &stream);
+  if (status != CUDNN_STATUS_SUCCESS) return status;
+  const auto run = [work] {
+    const std::string fault = work.Run(fake->reaches);
+    if (fault.empty()) return;
+    const std::lock_guard<std::mutex> lock(fake->mutex);
+    fake->refusals.push_back(fault);
+  };
   if (fake->enqueue) {
-    fake->enqueue(work.stream, [work] { work.Run(); });
+    fake->enqueue(stream, run);
   } else {
-    work.Run();
+    run();
   }
   return CUDNN_STATUS_SUCCESS;
 }

@@ -38,6 +38,9 @@ class FakeCudnn {
 
   // Enqueues on `stream` what a call is to compute; empty: it is computed inside the call. Called without a lock.
   std::function<void(cudaStream_t stream, std::function<void()> run)> enqueue;
+  // Whether the GPU reaches these bytes when the work comes to them; if not, nothing is computed, for `reaches` to say.
+  // Empty: it reaches all. Called without a lock.
+  std::function<bool(const void* data, int64_t bytes)> reaches;
   // Whether `stream` is being captured; then the capture is invalid from now on, since an engine that is not
   // `capturable` made a call that a capture forbids. Empty: no stream is captured.
   std::function<bool(cudaStream_t stream)> breaks_capture;

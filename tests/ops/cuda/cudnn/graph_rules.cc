@@ -173,7 +173,11 @@ bool Read(const std::string& text, int* engine, Graph* graph) {
     s.kind = static_cast<Kind>(kind);
     for (size_t i = 0; i < 2; ++i) in >> s.before[i] >> s.after[i] >> s.stride[i] >> s.dilation[i];
   }
-  return !in.fail();
+  if (in.fail() || graph->steps.empty()) return false;
+  return std::ranges::all_of(graph->steps, [&](const Step& s) {
+    const auto is_tensor = [&](int i) { return i >= 0 && i < static_cast<int>(graph->tensors.size()); };
+    return s.kind >= Kind::kForward && s.kind <= Kind::kRelu && is_tensor(s.x) && is_tensor(s.w) && is_tensor(s.y);
+  });
 }
 
 }  // namespace partita::fake_cudnn

@@ -226,20 +226,13 @@ void ComputePointwise(const Step& step, const View& x, const View& w, const View
   }
 }
 
-// From the first element to behind the last.
-int64_t Extent(const Tensor& t) {
-  int64_t last = 0;
-  for (size_t d = 0; d < 4; ++d) last += (t.size[d] - 1) * t.stride[d];
-  return last + 1;
-}
-
 }  // namespace
 
 void Compute(const Graph& graph, std::vector<void*> data) {
   std::vector<std::vector<float>> memory(graph.tensors.size());  // of virtual tensors
   for (size_t i = 0; i < memory.size(); ++i) {
     if (!graph.tensors[i].is_virtual) continue;
-    memory[i].resize(static_cast<size_t>(Extent(graph.tensors[i])));
+    memory[i].resize(static_cast<size_t>(graph.tensors[i].elements()));
     data[i] = memory[i].data();
   }
   const auto view = [&](int i) { return View(graph.tensors[i], data[i]); };
