@@ -127,7 +127,7 @@ absl::Status Backend::FindWorld(const Program& program) {
     options.spin = SpinOf(int64_t{program.ranks()} * options_.threads_per_rank);
     ASSIGN_OR_RETURN(own_world_, LocalWorld::Create(program.ranks(), options));
   } else {
-    ASSIGN_OR_RETURN(own_world_, MakeGpuWorld(*gpu_, program, nullptr));
+    ASSIGN_OR_RETURN(own_world_, MakeGpuWorld(*gpu_, program, options_));
   }
   world_ = own_world_.get();
   return absl::OkStatus();
@@ -141,7 +141,7 @@ absl::Status Backend::JoinWorldOfJob(const Program& program) {
   }
   world_ = &options_.job->world();
   if (gpu_ == nullptr) return absl::OkStatus();
-  ASSIGN_OR_RETURN(own_world_, MakeGpuWorld(*gpu_, program, options_.job.get()));
+  ASSIGN_OR_RETURN(own_world_, MakeGpuWorld(*gpu_, program, options_));
   world_ = own_world_.get();
   options_.job->SetStepWorld(world_);
   return absl::OkStatus();

@@ -108,24 +108,29 @@ absl::StatusOr<DescribedGpu> DescribeGpu(const SessionOptions& options) {
   return DescribedGpu{H200().model, H200().memory_bytes, std::make_unique<GpuKernels>(H200(), options.device)};
 }
 
-absl::StatusOr<std::unique_ptr<World>> MakeGpuWorld(Device& gpu, const Program& program, Job* job) {
+absl::StatusOr<std::unique_ptr<World>> MakeGpuWorld(Device& gpu, const Program& program,
+                                                    const SessionOptions& options) {
   auto& device = static_cast<CudaDevice&>(gpu);
   const int ranks = program.ranks();
+  Job* const job = options.job.get();
   if (job == nullptr) return CudaLocalWorld::Create(ranks, &device);
   if (job->ranks().size() != 1) {
     return InvalidArgument("this process has the ranks [{}]; with NCCL each process has one",
                            fmt::join(job->ranks(), ","));
   }
-  NcclWorldOptions options;
-  ASSIGN_OR_RETURN(options.api, LoadNccl());
-  options.device = &device;
-  options.rank = job->ranks()[0];
-  options.ranks = ranks;
-  for (const auto& group : program.groups) options.groups.push_back(group.ranks);
-  options.exchange = [job](const std::string& words) { return job->AllGather({MessageKind::kGpuIds, words}); };
-  options.host = NcclHost();
-  options.join_within = job->join_timeout();
-  return NcclWorld::Create(std::move(options));
+  NcclWorldOptions nccl;
+  ASSIGN_OR_RETURN(nccl.api, LoadNccl());
+  nccl.device = &device;
+  nccl.rank = job->ranks()[0];
+  nccl.ranks = ranks;
+  for (const auto& group : program.groups) nccl.groups.push_back(group.ranks);
+  nccl.exchange = [job](const std::string& words) { return job->AllGather({MessageKind::kGpuIds, words}); };
+  nccl.host = NcclHost();
+  nccl.join_within = job->join_timeout();
+  nccl.deterministic = options.device.deterministic;
+  nccl.warn = options.device.warn;
+  nccl.tell = options.device.tell;
+  return NcclWorld::Create(std::move(nccl));
 }
 
 }  // namespace partita

@@ -48,9 +48,9 @@ struct DescribedGpu {
 // kUnavailable: this program was built without CUDA.
 absl::StatusOr<DescribedGpu> DescribeGpu(const SessionOptions& options);
 
-// How the ranks talk: all in this process and sharing the GPU (`job` null), or one in each process of a job, by NCCL.
+// How the ranks talk: all in this process and sharing the GPU, or one in each process of a job, by NCCL.
 // `gpu` outlives the world. kInvalidArgument: more ranks than can share a GPU, several ranks in one process of a job.
-absl::StatusOr<std::unique_ptr<World>> MakeGpuWorld(Device& gpu, const Program& program, Job* job);
+absl::StatusOr<std::unique_ptr<World>> MakeGpuWorld(Device& gpu, const Program& program, const SessionOptions& options);
 
 }  // namespace partita
 

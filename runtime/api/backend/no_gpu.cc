@@ -16,6 +16,6 @@ std::string ModelOfGpu(int) { return ""; }
 absl::Status CheckRanksOfGpu(int, const std::string&) { return NoGpu(); }
 absl::StatusOr<std::unique_ptr<KernelLibrary>> MakeGpuKernels(Device&, const SessionOptions&) { return NoGpu(); }
 absl::StatusOr<DescribedGpu> DescribeGpu(const SessionOptions&) { return NoGpu(); }
-absl::StatusOr<std::unique_ptr<World>> MakeGpuWorld(Device&, const Program&, Job*) { return NoGpu(); }
+absl::StatusOr<std::unique_ptr<World>> MakeGpuWorld(Device&, const Program&, const SessionOptions&) { return NoGpu(); }
 
 }  // namespace partita

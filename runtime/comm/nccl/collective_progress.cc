@@ -30,22 +30,22 @@ absl::StatusOr<std::unique_ptr<CollectiveProgress>> CollectiveProgress::Create(C
   return progress;
 }
 
-absl::Status CollectiveProgress::CountUp(Count count, CudaStream& stream) {
-  void* at = static_cast<unsigned long long*>(counts_->data()) + count;
-  void* seen = static_cast<unsigned long long*>(seen_->data()) + count;
-  void* arguments[] = {&at, &seen};
-  return stream.Launch(CountUpKernel(), {1}, {1}, arguments);
-}
-
 int64_t CollectiveProgress::Seen(Count count) const {
   const std::atomic_ref seen(static_cast<unsigned long long*>(seen_->data())[count]);
   return static_cast<int64_t>(seen.load(std::memory_order_acquire));
 }
 
-absl::Status CollectiveProgress::Begin(CudaStream& stream) { return CountUp(kBegun, stream); }
+absl::Status CollectiveProgress::Begin(CudaStream& stream) {
+  std::vector<void*> pointers = stream.TakeLater(CountUpKernel());  // the end of the collective before
+  pointers.resize(pointers.empty() ? 0 : 2);
+  pointers.insert(pointers.end(), {At(*counts_, kBegun), At(*seen_, kBegun)});
+  pointers.resize(4);
+  void* arguments[] = {&pointers[0], &pointers[1], &pointers[2], &pointers[3]};
+  return stream.Launch(CountUpKernel(), {1}, {1}, arguments);
+}
 
 absl::Status CollectiveProgress::End(const CommCall& call, CudaStream& stream) {
-  RETURN_IF_ERROR(CountUp(kEnded, stream));
+  RETURN_IF_ERROR(stream.LaunchLater(CountUpKernel(), {At(*counts_, kEnded), At(*seen_, kEnded), nullptr, nullptr}));
   Remember(call);
   stream.OnEachRun([this, run = &enqueued_.back()] {
     const int64_t sequence = launched_.load(std::memory_order_relaxed) + 1;

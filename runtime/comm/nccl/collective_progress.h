@@ -1,9 +1,10 @@
 // How far a GPU is with the collectives of a group, seen from the host without waiting for it.
 //
-// Which collectives there are is known when they are launched, in which order as well. In front of each and behind each
-// a kernel of one thread counts up, in memory of the GPU, and stores the count to pinned memory of the host: two
-// launches for a collective, of which the first makes it begin later by what a launch of a captured step takes (some
-// microseconds). What has happened since the last look is written to the flight recorder, with the time of the look.
+// Which collectives there are, and in which order, is known when they are launched. A kernel of one thread counts up in
+// front of each and behind each, in memory of the GPU, and stores the count to pinned memory of the host. In a captured
+// step nothing waits for the count behind a collective, and where another collective follows on the stream, of
+// whichever group, with no wait between them, one launch counts the end of the first and the beginning of the second.
+// What has happened since the last look is written to the flight recorder, with the time of the look.
 #ifndef PARTITA_RUNTIME_COMM_NCCL_COLLECTIVE_PROGRESS_H_
 #define PARTITA_RUNTIME_COMM_NCCL_COLLECTIVE_PROGRESS_H_
 
@@ -55,7 +56,7 @@ class CollectiveProgress {
   using Recent = std::vector<std::atomic<const Enqueued*>>;
 
   CollectiveProgress(int group, FlightRing& ring) : group_(group), ring_(ring) {}
-  absl::Status CountUp(Count count, CudaStream& stream);
+  void* At(const Arena& counts, Count count) const { return static_cast<unsigned long long*>(counts.data()) + count; }
   int64_t Seen(Count count) const;
   void Remember(const CommCall& call);
   const Enqueued* Find(int64_t sequence) const;

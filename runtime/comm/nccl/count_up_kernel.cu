@@ -7,10 +7,10 @@ namespace partita {
 namespace {
 
 // The host's memory is written only: reading it back would be a round trip over the bus for every collective.
-__global__ void CountUp(unsigned long long* count, volatile unsigned long long* seen) {
-  const unsigned long long next = *count + 1;
-  *count = next;
-  *seen = next;
+__global__ void CountUp(unsigned long long* count, volatile unsigned long long* seen, unsigned long long* next_count,
+                        volatile unsigned long long* next_seen) {
+  *seen = ++*count;
+  if (next_count != nullptr) *next_seen = ++*next_count;
 }
 
 }  // namespace

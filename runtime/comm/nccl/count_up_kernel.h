@@ -4,8 +4,8 @@
 
 namespace partita {
 
-// A __global__ function for one thread, of two `unsigned long long*`: the count, in memory of the GPU, to which one is
-// added, and the place in pinned memory of the host where that is stored.
+// A __global__ function for one thread, of four `unsigned long long*`: a count in memory of the GPU, to which one is
+// added, and where that is stored in pinned memory of the host; then the same of a second count, or two nulls.
 const void* CountUpKernel();
 
 }  // namespace partita

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "runtime/base/status.h"
+#include "runtime/comm/nccl/nccl_algorithms.h"
 #include "runtime/comm/shared/checked_communicator.h"
 
 namespace partita {
@@ -55,6 +56,7 @@ NcclWorld::NcclWorld(NcclWorldOptions options)
 absl::StatusOr<std::unique_ptr<NcclWorld>> NcclWorld::Create(NcclWorldOptions options) {
   std::unique_ptr<NcclWorld> world(new NcclWorld(std::move(options)));
   RETURN_IF_ERROR(world->Exchange());
+  world->ReportAlgorithms();
   world->watchdog_ = std::thread([world = world.get()] { world->Watch(); });
   return world;
 }
@@ -66,6 +68,20 @@ NcclWorld::~NcclWorld() {
   }
   changed_.notify_all();
   if (watchdog_.joinable()) watchdog_.join();
+}
+
+void NcclWorld::ReportAlgorithms() const {
+  if (!options_.deterministic || options_.rank != 0 || options_.ranks == 1) return;
+  const char* const algorithms = std::getenv("NCCL_ALGO");
+  const std::string found = algorithms == nullptr ? "NCCL_ALGO is not set" : fmt::format("NCCL_ALGO={}", algorithms);
+  if (ExcludesNvls(algorithms)) {
+    if (options_.tell) options_.tell(fmt::format("{}: NCCL adds in the same order in every run", found));
+  } else if (options_.warn) {
+    options_.warn(
+        fmt::format("{}: NCCL may add by NVLS, and sums may have other bits in every run; for deterministic "
+                    "sums set NCCL_ALGO=^NVLS,NVLSTree",
+                    found));
+  }
 }
 
 // Host and GPU, each ended by a zero byte; then the ids of the groups that begin with this rank, in their order.

@@ -43,6 +43,10 @@ struct NcclWorldOptions {
   std::chrono::milliseconds join_within = std::chrono::seconds(60);  // how long the others may take to come
   std::chrono::milliseconds poll_every{100};                         // of the watchdog; 0: Poll is called by hand
   std::chrono::milliseconds give_up_after = kLongestWait;            // a collective that has not ended then is stuck
+  // Sums must have the same bits in every run. NCCL_ALGO decides that, and the world leaves the environment as it is:
+  // rank 0 reports what NCCL will find there by `tell`, or by `warn` if it allows NVLS.
+  bool deterministic = false;
+  std::function<void(const std::string&)> warn = nullptr, tell = nullptr;
 };
 
 // NCCL_HOSTID, or the machine's name.
@@ -76,6 +80,7 @@ class NcclWorld : public World {
   };
 
   explicit NcclWorld(NcclWorldOptions options);
+  void ReportAlgorithms() const;
   absl::Status Exchange();
   std::string OwnWords(absl::Status& status) const;
   absl::Status Understand(const std::vector<std::string>& all);

@@ -51,6 +51,8 @@ absl::Status CudaCapturedStep::Join() {
   EndTag();
   RETURN_IF_ERROR(tags_failed_);
   for (CudaStream* stream : streams_) {
+    RETURN_IF_ERROR(stream->Use());
+    RETURN_IF_ERROR(stream->LaunchPostponed());
     if (stream == &origin()) continue;
     RETURN_IF_ERROR(stream->Record(*before_));
     RETURN_IF_ERROR(origin().Wait(*before_));
@@ -60,7 +62,10 @@ absl::Status CudaCapturedStep::Join() {
 
 absl::Status CudaCapturedStep::Finish() {
   const absl::Status status = Join();
-  for (CudaStream* stream : streams_) stream->capture_ = nullptr;
+  for (CudaStream* stream : streams_) {
+    stream->capture_ = nullptr;
+    stream->postponed_ = nullptr;
+  }
   const absl::Status active = context_->Activate();
   const absl::Status ended =
       context_->Check(context_->api().cudaStreamEndCapture(origin().stream_, &graph_), "cudaStreamEndCapture");

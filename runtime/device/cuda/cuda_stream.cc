@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <nvtx3/nvToolsExt.h>
 
+#include <utility>
+
 #include "runtime/base/status.h"
 #include "runtime/device/cuda/cuda_captured_step.h"
 #include "runtime/device/cuda/kernels/delay_kernel.h"
@@ -68,6 +70,7 @@ void CudaStream::OnEachRun(std::function<void()> run) {
 
 absl::StatusOr<cudaStream_t> CudaStream::BeginWork() {
   RETURN_IF_ERROR(Use());
+  RETURN_IF_ERROR(LaunchPostponed());
   if (capturing()) RETURN_IF_ERROR(capture_->BeginTag(*this, tag_));
   RETURN_IF_ERROR(Delay());
   return stream_;
@@ -95,6 +98,7 @@ absl::Status CudaStream::Wait(Event& event) {
                            capturing() ? "inside a capture" : "outside of captures");
   }
   RETURN_IF_ERROR(Activate());
+  RETURN_IF_ERROR(LaunchPostponed());
   return Check(context_->api().cudaStreamWaitEvent(stream_, cuda_event->event_, 0), "cudaStreamWaitEvent");
 }
 
@@ -133,6 +137,28 @@ absl::Status CudaStream::Launch(const void* function, dim3 grid, dim3 block, voi
   ASSIGN_OR_RETURN(cudaStream_t const stream, BeginWork());
   return Check(context_->api().cudaLaunchKernel(function, grid, block, arguments, shared_bytes, stream),
                "cudaLaunchKernel");
+}
+
+absl::Status CudaStream::LaunchLater(const void* function, std::vector<void*> pointers) {
+  RETURN_IF_ERROR(LaunchPostponed());
+  postponed_ = function;
+  postponed_pointers_ = std::move(pointers);
+  return capturing() ? absl::OkStatus() : LaunchPostponed();
+}
+
+std::vector<void*> CudaStream::TakeLater(const void* function) {
+  if (postponed_ != function) return {};
+  postponed_ = nullptr;
+  return std::exchange(postponed_pointers_, {});
+}
+
+// Behind Use.
+absl::Status CudaStream::LaunchPostponed() {
+  const void* const function = std::exchange(postponed_, nullptr);
+  if (function == nullptr) return absl::OkStatus();
+  std::vector<void*> arguments;
+  for (void*& pointer : postponed_pointers_) arguments.push_back(&pointer);
+  return Check(context_->api().cudaLaunchKernel(function, {1}, {1}, arguments.data(), 0, stream_), "cudaLaunchKernel");
 }
 
 absl::Status CudaStream::CallOnHost(void (*run)(void*), void* argument) {

@@ -10,6 +10,8 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "runtime/device/cuda/cuda_context.h"
@@ -39,6 +41,12 @@ class CudaStream : public Stream {
 
   // Launches a __global__ function: `arguments` are the addresses of its arguments, read during this call.
   absl::Status Launch(const void* function, dim3 grid, dim3 block, void** arguments, size_t shared_bytes = 0);
+
+  // Launches one thread of `function`, of `pointers`, behind what was enqueued so far. Nothing waits for it: an event
+  // that is recorded next is reached before it. While the stream is captured, it is launched when the stream next waits
+  // or works, and TakeLater may fetch it before; its pointers, or nothing.
+  absl::Status LaunchLater(const void* function, std::vector<void*> pointers);
+  std::vector<void*> TakeLater(const void* function);
 
   // The stream for a library that enqueues work by itself, right now; ask again for each piece of work.
   absl::StatusOr<cudaStream_t> BeginWork();
@@ -71,6 +79,7 @@ class CudaStream : public Stream {
   absl::Status Activate();
   absl::Status Use();
   absl::Status Delay();
+  absl::Status LaunchPostponed();
   uint64_t capture_id() const;
 
   CudaContext* const context_;
@@ -82,6 +91,8 @@ class CudaStream : public Stream {
   bool held_ = false;
   bool named_ = false;  // a range of the profiler is open
   CudaCapturedStep* capture_ = nullptr;
+  const void* postponed_ = nullptr;  // of LaunchLater; null: nothing
+  std::vector<void*> postponed_pointers_;
   bool used_ = false;  // has work that a captured step does not know of
   // The end of a step that was launched on another stream, and that stream; work comes after it.
   cudaEvent_t behind_ = nullptr;

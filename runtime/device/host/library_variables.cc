@@ -72,7 +72,9 @@ constexpr LibraryVariable kVariables[] = {
     {"CUDNN_*", kCudnn, kKept, "cannot be pinned; may change the bits of results"},
 
     {"NCCL_DEBUG", kNccl, kKept, "prints: programs let it, to standard error (NCCL_DEBUG_FILE)"},
-    {"NCCL_*", kNccl, kKept, "the network needs it; NCCL_ALGO and NCCL_PROTO change in which order sums are added"},
+    {"NCCL_ALGO", kNccl, kKept,
+     "changes the order in which sums are added; where it is not set, deterministic runs on GPUs exclude NVLS"},
+    {"NCCL_*", kNccl, kKept, "the network needs it; NCCL_PROTO changes the order in which sums are added"},
 };
 
 bool Covers(std::string_view pattern, std::string_view name) {

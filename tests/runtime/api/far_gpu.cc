@@ -36,7 +36,7 @@ absl::StatusOr<DescribedGpu> DescribeGpu(const SessionOptions&) {
   return absl::UnavailableError("the far GPU is always there");
 }
 
-absl::StatusOr<std::unique_ptr<World>> MakeGpuWorld(Device&, const Program& program, Job*) {
+absl::StatusOr<std::unique_ptr<World>> MakeGpuWorld(Device&, const Program& program, const SessionOptions&) {
   ASSIGN_OR_RETURN(std::unique_ptr<LocalWorld> world, LocalWorld::Create(program.ranks()));
   return world;
 }

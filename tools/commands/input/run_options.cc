@@ -17,6 +17,7 @@
 #include "runtime/telemetry/log.h"
 #include "tools/program/cache_folder.h"
 #include "tools/program/exit_code.h"
+#include "tools/program/start/nccl_variables.h"
 
 namespace partita {
 
@@ -140,6 +141,7 @@ absl::Status CheckDevice(const Flags& flags) {
     if (!chosen && !flags.Bool("launch-each")) return absl::OkStatus();
     return FlagError("flag --{} needs --device=cuda", chosen ? "gpu" : "launch-each");
   }
+  if (!flags.Has("deterministic") || flags.Bool("deterministic")) ExcludeNvls();
   SessionOptions options;
   options.device.gpu = GpuIndex(flags);
   const absl::Status opened = OpenGpu(options).status();

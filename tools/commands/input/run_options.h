@@ -51,7 +51,8 @@ SessionOptions ReadPlanOptions(const Flags& flags, const MachineSpeed& speed);
 // Whether AccelerationFlags fit the device.
 absl::Status CheckAcceleration(const Flags& flags);
 
-// Whether ranks can run on what --device and --gpu say: said before anything is read.
+// Whether ranks can run on what --device and --gpu say: said before anything is read, and before threads are started.
+// On a GPU a deterministic command excludes NVLS from now on (tools/program/start/nccl_variables.h).
 absl::Status CheckDevice(const Flags& flags);
 
 // Sets the log up as --log says. Before the command starts threads.

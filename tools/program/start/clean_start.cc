@@ -14,6 +14,7 @@
 #include <system_error>
 
 #include "tools/program/exit_code.h"
+#include "tools/program/start/nccl_variables.h"
 #include "tools/program/start/waiting_threads.h"
 
 namespace partita {
@@ -68,9 +69,7 @@ std::vector<FoundVariable> Dropped() {
 void StartClean(char** argv) {
   const std::vector<FoundVariable> dropped = ToDrop();
   bool changed = ChooseWaiting() || !dropped.empty();
-  if (std::getenv("NCCL_DEBUG") != nullptr && std::getenv("NCCL_DEBUG_FILE") == nullptr) {
-    setenv("NCCL_DEBUG_FILE", "/dev/stderr", 1);  // NCCL is loaded later: it needs no new start
-  }
+  KeepNcclFromStandardOutput();
   if (!changed) return;
   const char* const before = std::getenv(kDroppedVariable);
   std::string entries = before == nullptr ? "" : before;

@@ -199,6 +199,14 @@ const char* GetLastError(ncclComm_t) { return "connection closed"; }
 
 }  // namespace
 
+std::function<void()> CountUp(dim3, dim3, void** arguments) {
+  const auto pointer = [&](int i) { return *static_cast<unsigned long long**>(arguments[i]); };
+  return [count = pointer(0), seen = pointer(1), next_count = pointer(2), next_seen = pointer(3)] {
+    std::atomic_ref(*seen).store(++*count);
+    if (next_count != nullptr) std::atomic_ref(*next_seen).store(++*next_count);
+  };
+}
+
 FakeNccl::FakeNccl() {
   CHECK(current == nullptr);
   current = this;

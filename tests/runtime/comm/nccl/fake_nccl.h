@@ -19,6 +19,9 @@
 
 namespace partita {
 
+// The kernel that counts collectives up, for FakeCuda::Register. Other threads may read the counts that the host sees.
+std::function<void()> CountUp(dim3 grid, dim3 block, void** arguments);
+
 struct FakeCommunicator;
 
 // One at a time: the functions of a table have no argument for it.

@@ -25,11 +25,7 @@ class NcclAbortTest : public testing::TestWithParam<int> {
  protected:
   NcclAbortTest() {
     nccl_.patience = std::chrono::seconds(2);
-    cuda_.Register(CountUpKernel(), [](dim3, dim3, void** arguments) {
-      auto* const count = *static_cast<unsigned long long**>(arguments[0]);
-      auto* const seen = *static_cast<unsigned long long**>(arguments[1]);
-      return [count, seen] { std::atomic_ref(*seen).store(++*count); };  // the watchdog looks
-    });
+    cuda_.Register(CountUpKernel(), CountUp);
   }
 
   // Nothing hung, in whichever order the test let go.

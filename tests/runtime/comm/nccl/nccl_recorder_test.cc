@@ -37,11 +37,7 @@ class Rank {
   Rank(int rank, bool gives_up) {
     cuda_.at_once = false;
     nccl_.patience = std::chrono::seconds(20);
-    cuda_.Register(CountUpKernel(), [](dim3, dim3, void** arguments) {
-      auto* const count = *static_cast<unsigned long long**>(arguments[0]);
-      auto* const seen = *static_cast<unsigned long long**>(arguments[1]);
-      return [count, seen] { std::atomic_ref(*seen).store(++*count); };
-    });
+    cuda_.Register(CountUpKernel(), CountUp);
     cuda_.Register(&compute, [this](dim3, dim3, void**) { return [this] { compute_(); }; });
     device_ = *CudaDevice::Create({0, false, &cuda_.api()});
     stream_ = *device_->CreateStream("comm", StreamPriority::kHigh);
@@ -129,7 +125,7 @@ class Rank {
 TEST(NcclRecorder, ACollectiveIsLaunchedBeginsAndEnds) {
   Rank rank(0, false);
   ASSERT_TRUE(rank.Capture().ok());
-  EXPECT_EQ(std::ranges::count(rank.Calls(), "cudaLaunchKernel"), 2 * 2 + 1) << "two for each collective";
+  EXPECT_EQ(std::ranges::count(rank.Calls(), "cudaLaunchKernel"), 2 * 2 + 1) << "something lies between the two";
   EXPECT_TRUE(rank.Flown().empty());
   ASSERT_TRUE(rank.step().Launch().ok());
   const size_t calls = rank.Calls().size();
@@ -149,6 +145,18 @@ TEST(NcclRecorder, ACollectiveIsLaunchedBeginsAndEnds) {
   EXPECT_EQ(flown[0].count, 4);
   EXPECT_EQ(flown[1].name, "all_gather");
   for (const FlownOperation& ended : flown) EXPECT_EQ(ended.state, State::kEnded);
+}
+
+// The end of a collective and the beginning of the next one are one launch, if nothing lies between them.
+TEST(NcclRecorder, OneLaunchCountsForTwoNeighbours) {
+  Rank rank(0, false);
+  ASSERT_TRUE(rank.Capture(10).ok());
+  EXPECT_EQ(std::ranges::count(rank.Calls(), "cudaLaunchKernel"), 2 + 1 + (10 + 1));
+  ASSERT_TRUE(rank.Replay().ok());
+  ASSERT_TRUE(rank.Replay().ok());
+  rank.world().Poll();
+  for (const FlownOperation& flown : rank.Flown()) EXPECT_EQ(flown.state, State::kEnded);
+  EXPECT_EQ(rank.Flown().back().sequence, 20);
 }
 
 TEST(NcclRecorder, OneRankNeverComesToACollective) {

@@ -4,10 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <thread>
 
 #include "runtime/base/status.h"
 #include "runtime/comm/nccl/count_up_kernel.h"
+#include "runtime/comm/nccl/nccl_algorithms.h"
 #include "tests/runtime/comm/nccl/fake_nccl.h"
 #include "tests/runtime/device/cuda/fake_cuda.h"
 
@@ -20,13 +22,11 @@ using Log = std::vector<std::string>;
 class NcclWorldTest : public testing::Test {
  protected:
   NcclWorldTest() {
-    cuda_.Register(CountUpKernel(), [this](dim3, dim3, void** arguments) {
-      auto* const count = *static_cast<unsigned long long**>(arguments[0]);
-      auto* const seen = *static_cast<unsigned long long**>(arguments[1]);
-      // What a collective reads lies on its side of the bus: two counts, of those that have begun and that have ended.
-      EXPECT_TRUE(cuda_.on_device(count) || cuda_.on_device(count - 1));
-      EXPECT_TRUE(cuda_.pinned(seen) || cuda_.pinned(seen - 1));
-      return [count, seen] { *seen = ++*count; };
+    cuda_.Register(CountUpKernel(), [this](dim3 grid, dim3 block, void** arguments) {
+      // What a collective reads lies on its side of the bus.
+      EXPECT_TRUE(cuda_.on_device(*static_cast<void**>(arguments[0])));
+      EXPECT_TRUE(cuda_.pinned(*static_cast<void**>(arguments[1])));
+      return CountUp(grid, block, arguments);
     });
   }
 
@@ -265,6 +265,50 @@ TEST_F(NcclWorldTest, AnOlderLibraryIsRefused) {
       "NCCL 2.17.8 was found; expected 2.18.0 or a newer 2.x (this program was built with the headers of 2.28.9)");
   nccl_.version = 30000;
   EXPECT_FALSE(CheckNcclVersion(nccl_.api()).ok());
+}
+
+// The library leaves the environment alone: it reports what NCCL will find there, once.
+TEST_F(NcclWorldTest, DeterministicSumsNeedAnEnvironmentWithoutNvls) {
+  Log warned, told;
+  const auto start = [&](bool deterministic) {
+    NcclWorldOptions options;
+    options.api = &nccl_.api();
+    options.device = device_.get();
+    options.ranks = 2;
+    options.poll_every = std::chrono::milliseconds(0);
+    options.exchange = [](const std::string& own) -> absl::StatusOr<std::vector<std::string>> {
+      return std::vector{own, Words("there", "0000:01:00", {})};
+    };
+    options.deterministic = deterministic;
+    options.warn = [&](const std::string& what) { warned.push_back(what); };
+    options.tell = [&](const std::string& what) { told.push_back(what); };
+    EXPECT_TRUE(NcclWorld::Create(std::move(options)).ok());
+  };
+  unsetenv("NCCL_ALGO");
+  start(false);
+  EXPECT_EQ(warned, Log());
+  start(true);
+  EXPECT_EQ(warned, (Log{"NCCL_ALGO is not set: NCCL may add by NVLS, and sums may have other bits in every run; for "
+                         "deterministic sums set NCCL_ALGO=^NVLS,NVLSTree"}));
+  EXPECT_EQ(std::getenv("NCCL_ALGO"), nullptr);
+  setenv("NCCL_ALGO", "Ring", 1);
+  start(true);
+  EXPECT_EQ(warned.size(), 1);
+  EXPECT_EQ(told, (Log{"NCCL_ALGO=Ring: NCCL adds in the same order in every run"}));
+  unsetenv("NCCL_ALGO");
+}
+
+TEST(NcclAlgorithms, ThatExcludeNvlsWhereNcclSums) {
+  for (const char* algorithms :
+       {"^NVLS,NVLSTree", "^nvlstree,NVLS,collnetdirect", "Ring", "ring,tree", "allreduce:tree;reducescatter:^nvls",
+        "ring;broadcast:nvls", "^nvls,nvlstree;allgather:nvls"}) {
+    EXPECT_TRUE(ExcludesNvls(algorithms)) << algorithms;
+  }
+  for (const char* algorithms : {"", "^NVLS", "^NVLSTree", "^Tree", "NVLS", "ring,nvls", "allreduce:ring",
+                                 "ring;allreduce:nvlstree", "reducescatter:ring"}) {
+    EXPECT_FALSE(ExcludesNvls(algorithms)) << algorithms;
+  }
+  EXPECT_FALSE(ExcludesNvls(nullptr));
 }
 
 // The world may live longer than what the communicators' buffers lie in.

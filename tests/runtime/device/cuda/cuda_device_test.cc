@@ -140,6 +140,41 @@ TEST_F(CudaDeviceTest, EventsOrderEveryReplay) {
 }
 
 // Else what others wait for, captured on a stream that goes first, would queue behind all other work of the step.
+// Events come before it, waits and work behind it; the end of the capture as well.
+TEST_F(CudaDeviceTest, NothingWaitsForWhatIsLaunchedLater) {
+  const char later = 0;
+  fake_.Register(&later, [](dim3, dim3, void**) { return [] {}; });
+  const std::unique_ptr<CudaDevice> device = *CudaDevice::Create({0, false, &fake_.api()});
+  const std::unique_ptr<Stream> stream = *device->CreateStream("a", StreamPriority::kNormal);
+  const std::unique_ptr<Event> event = *device->CreateEvent();
+  auto& cuda_stream = static_cast<CudaStream&>(*stream);
+  const std::vector<std::string> launch = {"cudaLaunchKernel"}, recorded = {"cudaEventRecord"};
+  auto calls = [&, seen = fake_.calls.size()]() mutable {
+    std::vector<std::string> since(fake_.calls.begin() + static_cast<int64_t>(seen), fake_.calls.end());
+    seen = fake_.calls.size();
+    std::erase(since, "cudaSetDevice");
+    return since;
+  };
+  calls();
+  ASSERT_TRUE(cuda_stream.LaunchLater(&later, {}).ok());
+  EXPECT_EQ(calls(), launch) << "outside of captures at once";
+  ASSERT_TRUE(device->BeginCapture(std::vector<Stream*>{stream.get()}).ok());
+  calls();
+  ASSERT_TRUE(cuda_stream.LaunchLater(&later, {&fake_}).ok());
+  ASSERT_TRUE(stream->Record(*event).ok());
+  EXPECT_EQ(calls(), recorded);
+  ASSERT_TRUE(stream->Wait(*event).ok());
+  EXPECT_EQ(calls(), (std::vector<std::string>{"cudaLaunchKernel", "cudaStreamWaitEvent"}));
+  ASSERT_TRUE(cuda_stream.LaunchLater(&later, {&fake_}).ok());
+  EXPECT_TRUE(cuda_stream.TakeLater(&fake_).empty());
+  EXPECT_EQ(cuda_stream.TakeLater(&later), std::vector<void*>{&fake_});
+  EXPECT_TRUE(cuda_stream.TakeLater(&later).empty());
+  ASSERT_TRUE(cuda_stream.LaunchLater(&later, {&fake_}).ok());
+  EXPECT_EQ(calls(), std::vector<std::string>());
+  ASSERT_TRUE(device->EndCapture().ok());
+  EXPECT_EQ(calls().front(), "cudaLaunchKernel");
+}
+
 TEST_F(CudaDeviceTest, WorkKeepsThePriorityOfItsStreamInAReplay) {
   const std::unique_ptr<CudaDevice> device = *Create();
   const auto normal = *device->CreateStream("normal"),

@@ -162,20 +162,28 @@ TEST(ReductionOnFibers, IsTheHosts) {
 }
 
 TEST(CountUpOnFibers, CountsAndShowsTheCount) {
-  unsigned long long count = 41, seen = 0;
-  unsigned long long *count_at = &count, *seen_at = &seen;
+  unsigned long long count = 41, seen = 0, next_count = 6, next_seen = 0;
+  unsigned long long *count_at = &count, *seen_at = &seen, *next_count_at = nullptr, *next_seen_at = nullptr;
   Memory memory;
   memory.Add("count", &count, sizeof count, true);
   memory.Add("seen", &seen, sizeof seen, true);
-  void* arguments[] = {&count_at, &seen_at};
+  memory.Add("next count", &next_count, sizeof next_count, true);
+  memory.Add("next seen", &next_seen, sizeof next_seen, true);
+  void* arguments[] = {&count_at, &seen_at, &next_count_at, &next_seen_at};
   for (unsigned long long expected = 42; expected < 45; ++expected) {
     FiberQueue queue(expected, memory);
     queue.Launch(CountUpKernel(), {1, 1, 1}, arguments);
     ASSERT_EQ(queue.failure(), "");
     EXPECT_EQ(count, expected);
     EXPECT_EQ(seen, expected);
+    EXPECT_EQ(next_seen, expected == 44 ? 7 : 0) << "the second count is there in the last launch only";
+    if (expected == 43) {
+      next_count_at = &next_count;
+      next_seen_at = &next_seen;
+    }
   }
   EXPECT_EQ(memory.range("seen").loaded, 0) << "a round trip over the bus";
+  EXPECT_EQ(memory.range("next seen").loaded, 0);
 }
 
 }  // namespace

@@ -12,11 +12,14 @@
 #include <vector>
 
 #include "runtime/base/check.h"
+#include "runtime/comm/nccl/count_up_kernel.h"
+#include "tests/runtime/comm/nccl/fake_nccl.h"
 
 namespace partita {
 
 Rank::Rank(int rank, int ranks, ncclUniqueId id) : rank(rank), ranks(ranks), id(id) {
   cuda.devices = ranks;
+  cuda.Register(CountUpKernel(), CountUp);
   cuda.StartThread();
   CHECK(cuda.api().cudaSetDevice(rank) == cudaSuccess);
   CHECK(cuda.api().cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, 0) == cudaSuccess);

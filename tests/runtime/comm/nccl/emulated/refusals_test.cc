@@ -8,7 +8,9 @@
 #include <string>
 #include <thread>
 
+#include "runtime/comm/nccl/nccl_algorithms.h"
 #include "tests/runtime/comm/nccl/emulated/processes.h"
+#include "tools/program/start/nccl_variables.h"
 
 namespace partita {
 namespace {
@@ -125,13 +127,18 @@ TEST(Peers, OneThatIsGoneIsAnError) {
 
 // Rank 1 comes when rank 0 has given up: neither hangs.
 TEST(Peers, AnAbortEndsTheWaitForThem) {
-  OnProcesses(2, [](Rank& rank) {
+  int given_up[2];
+  ASSERT_EQ(pipe(given_up), 0);
+  OnProcesses(2, [&](Rank& rank) {
     ASSERT_EQ(rank.Join(), ncclSuccess);
+    char word = 0;
     if (rank.rank == 0) {
       EXPECT_EQ(rank.Settled(AllReduce(rank, rank.New<float>(kCount))), ncclSuccess);
       std::thread([&] { EXPECT_EQ(rank.api.ncclCommAbort(rank.comm), ncclSuccess); }).join();
       EXPECT_EQ(rank.cuda.api().cudaStreamSynchronize(rank.stream), cudaSuccess);
+      EXPECT_EQ(write(given_up[1], &word, 1), 1);
     } else {
+      ASSERT_EQ(read(given_up[0], &word, 1), 1);
       rank.Settled(AllReduce(rank, rank.New<float>(kCount)));
       EXPECT_EQ(rank.Error(), ncclRemoteError);
       Abort(rank);
@@ -181,14 +188,20 @@ TEST(Joining, OfOneThreadInAGroup) {
   });
 }
 
+// What the programs set for deterministic sums is there when NCCL reads it, and what the user has set stays.
 TEST(Joining, ReadsTheAlgorithms) {
-  OnProcesses(1, [](Rank& rank) {
-    setenv("NCCL_ALGO", "^NVLS", 1);
-    EXPECT_EQ(rank.Join(), ncclSuccess);
-    setenv("NCCL_ALGO", "Ring", 1);
-    EXPECT_EQ(rank.nccl.algo(), "^NVLS");
-    EXPECT_EQ(rank.api.ncclCommAbort(rank.comm), ncclSuccess);
-  });
+  for (const char* users : {"", "Ring"}) {
+    OnProcesses(1, [&](Rank& rank) {
+      unsetenv("NCCL_ALGO");
+      if (*users != '\0') setenv("NCCL_ALGO", users, 1);
+      ExcludeNvls();
+      EXPECT_EQ(rank.Join(), ncclSuccess);
+      unsetenv("NCCL_ALGO");
+      EXPECT_EQ(rank.nccl.algo(), *users == '\0' ? "^NVLS,NVLSTree" : users);
+      EXPECT_TRUE(ExcludesNvls(rank.nccl.algo()->c_str()));
+      EXPECT_EQ(rank.api.ncclCommAbort(rank.comm), ncclSuccess);
+    });
+  }
 }
 
 TEST(Joining, IsRefused) {
