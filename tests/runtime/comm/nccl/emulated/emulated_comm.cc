@@ -56,7 +56,8 @@ void EmulatedComm::Fail(const Outcome& outcome) {
   std::lock_guard lock(mutex_);
   if (aborted_ || error_ != ncclSuccess) return;
   error_ = outcome.result;
-  options_.report(fmt::format("{}: {}", ToString(), outcome.text));
+  const bool gone = outcome.result == ncclRemoteError;
+  (gone ? options_.note : options_.report)(fmt::format("{}: {}", ToString(), outcome.text));
   changed_.notify_all();
 }
 
@@ -128,7 +129,7 @@ void EmulatedComm::AwaitReferences(bool also_aborted) {
   std::unique_lock lock(mutex_);
   const auto gone = [&] { return references_ == 0 || (also_aborted && aborted_); };
   if (changed_.wait_for(lock, kLongWait, gone)) return;
-  options_.report(fmt::format("{}: its end waits for work that has not run, or for graphs that hold it", ToString()));
+  options_.note(fmt::format("{}: its end waits for work that has not run, or for graphs that hold it", ToString()));
   changed_.wait(lock, gone);
 }
 

@@ -22,10 +22,10 @@ struct CommOptions {
   std::string name;    // of the unique id
   Hello hello;
   bool blocking = false;
-  // Whether all of these bytes are memory of the device now.
+  // Whether all of these bytes are memory of the communicator's GPU now.
   std::function<bool(const void*, size_t)> on_device;
-  // Writes a sentence down where ncclGetLastError and people find it.
-  std::function<void(const std::string&)> report;
+  // Take a sentence for ncclGetLastError and standard error: of a mistake, and of what happens without one.
+  std::function<void(const std::string&)> report, note;
 };
 
 // Thread-safe. What blocks is called on threads of the library.

@@ -16,8 +16,14 @@ namespace partita::emulated_nccl {
 
 State* current = nullptr;
 
-void Report(const std::string& text) {
+void Note(const std::string& text) {
   fmt::print(stderr, "emulated NCCL: {}\n", text);
+  std::lock_guard lock(current->mutex);
+  current->last_error = text;
+}
+
+void Report(const std::string& text) {
+  Note(text);
   std::lock_guard lock(current->mutex);
   current->reports.push_back(text);
 }
@@ -122,10 +128,11 @@ ncclResult_t CommInitRankConfig(ncclComm_t* handle, int ranks, ncclUniqueId id, 
   options.name.assign(id.internal, strnlen(id.internal, sizeof(id.internal)));
   options.hello = {rank, ranks, CurrentDevice(), current->version, HostHash()};
   options.blocking = blocking != 0;
-  options.on_device = [](const void* data, size_t bytes) {
-    return FakeCuda::OwnerOf(data, static_cast<int64_t>(bytes)) >= 0;
+  options.on_device = [device = options.hello.device](const void* data, size_t bytes) {
+    return FakeCuda::OwnerOf(data, static_cast<int64_t>(bytes)) == device;
   };
   options.report = Report;
+  options.note = Note;
   bool again = false;
   {
     std::lock_guard lock(current->mutex);
@@ -225,7 +232,7 @@ const char* GetErrorString(ncclResult_t result) {
 const char* GetLastError(ncclComm_t) {
   thread_local std::string last;
   std::lock_guard lock(current->mutex);
-  last = current->reports.empty() ? "" : current->reports.back();
+  last = current->last_error;
   return last.c_str();
 }
 
@@ -234,11 +241,10 @@ const char* GetLastError(ncclComm_t) {
 
 namespace partita {
 
-EmulatedNccl::EmulatedNccl(const FakeCuda& cuda, int version) : state_(std::make_unique<emulated_nccl::State>()) {
+EmulatedNccl::EmulatedNccl(const FakeCuda& cuda) : state_(std::make_unique<emulated_nccl::State>()) {
   using namespace emulated_nccl;
   CHECK(current == nullptr);
   state_->cuda = &cuda;
-  state_->version = version;
   current = state_.get();
   api_.ncclCommAbort = CommAbort;
   api_.ncclCommDestroy = CommDestroy;
@@ -251,6 +257,8 @@ EmulatedNccl::EmulatedNccl(const FakeCuda& cuda, int version) : state_(std::make
   api_.ncclGetVersion = GetVersion;
   FillCalls(api_);
 }
+
+void EmulatedNccl::set_version(int version) { state_->version = version; }
 
 void EmulatedNccl::AwaitEnds() {
   std::vector<emulated_nccl::Comm> late;

@@ -34,17 +34,20 @@ struct State;
 // streams it runs.
 class EmulatedNccl {
  public:
-  explicit EmulatedNccl(const FakeCuda& cuda, int version = NCCL_VERSION_CODE);
+  explicit EmulatedNccl(const FakeCuda& cuda);
   // Reports communicators that were neither destroyed nor aborted, and waits for those that end in the background.
   ~EmulatedNccl();
   EmulatedNccl(const EmulatedNccl&) = delete;
 
   const NcclApi& api() const { return api_; }
 
+  // Of the library, from now on.
+  void set_version(int version);
+
   // NCCL_ALGO as the latest ncclCommInitRankConfig read it; nothing: it was not set.
   std::optional<std::string> algo() const;
 
-  // The sentences so far.
+  // The mistakes of the program so far, a sentence each. That a peer is gone is none.
   std::vector<std::string> reports() const;
 
   // Waits for communicators that end in the background, and reports those whose memory was freed before. A program

@@ -122,6 +122,7 @@ TEST(Peers, OneThatIsGoneIsAnError) {
     EXPECT_EQ(rank.Error(), ncclRemoteError);
     // A survivor may first find the other one, which has aborted by then.
     EXPECT_THAT(rank.Last(), testing::ContainsRegex("rank [012] has closed its connection"));
+    EXPECT_TRUE(rank.nccl.reports().empty()) << "nobody's mistake";
     Abort(rank);
   });
 }
@@ -170,6 +171,17 @@ TEST(Joining, TwoRanksOnOneGpuNeedHosts) {
       Abort(rank);
     });
   }
+}
+
+TEST(Joining, VersionsAreTheSame) {
+  OnProcesses(2, [&](Rank& rank) {
+    EXPECT_TRUE(CheckNcclVersion(rank.api).ok());
+    if (rank.rank == 1) rank.nccl.set_version(21805);
+    EXPECT_EQ(rank.Join(), ncclInvalidUsage);
+    EXPECT_THAT(rank.Last(), HasSubstr(rank.rank == 0 ? "rank 1 has version 21805 of NCCL, this one 22809"
+                                                      : "rank 0 has version 22809 of NCCL, this one 21805"));
+    Abort(rank);
+  });
 }
 
 TEST(Joining, OfOneThreadInAGroup) {

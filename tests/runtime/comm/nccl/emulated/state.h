@@ -2,6 +2,7 @@
 #ifndef PARTITA_TESTS_RUNTIME_COMM_NCCL_EMULATED_STATE_H_
 #define PARTITA_TESTS_RUNTIME_COMM_NCCL_EMULATED_STATE_H_
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
@@ -23,7 +24,7 @@ using Comm = std::shared_ptr<EmulatedComm>;
 
 struct State {
   const FakeCuda* cuda = nullptr;
-  int version = 0;
+  std::atomic<int> version{NCCL_VERSION_CODE};
 
   mutable std::mutex mutex;
   std::condition_variable changed;
@@ -34,13 +35,15 @@ struct State {
   std::set<std::pair<std::string, int>> came;  // unique id and rank
   std::vector<Comm> late;                      // destroyed before they were finalized
   std::vector<std::string> reports;
+  std::string last_error;
   std::optional<std::string> algo;
 };
 
 // Of the EmulatedNccl that lives now.
 extern State* current;
 
-// A sentence for ncclGetLastError and standard error.
+// A sentence for ncclGetLastError and standard error; Report: it is the program's mistake.
+void Note(const std::string& text);
 void Report(const std::string& text);
 ncclResult_t Refuse(ncclResult_t result, const std::string& text);
 
