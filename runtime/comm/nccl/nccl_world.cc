@@ -119,7 +119,7 @@ absl::Status NcclWorld::Understand(const std::vector<std::string>& all) {
     next.push_back(gpu + 1);
     const auto [place, is_new] = places.emplace(all[rank].substr(0, gpu), rank);
     if (is_new) continue;
-    return Unavailable(
+    return InvalidArgument(
         "ranks {} and {} have the same GPU {} of host {}; NCCL needs one for each, or a distinct NCCL_HOSTID in each "
         "process",
         place->second, rank, all[rank].substr(host + 1, gpu - host - 1), all[rank].substr(0, host));

@@ -26,6 +26,8 @@ def without_launchers():
 class TrainerCase(unittest.TestCase):
     """Commands run in a folder of their own, and end with an exit code that the test says."""
 
+    trainer = TRAINER
+
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
@@ -41,7 +43,7 @@ class TrainerCase(unittest.TestCase):
         return done
 
     def call(self, *arguments, code=0, environment=None):
-        return self.execute(TRAINER, *arguments, code=code, environment=environment)
+        return self.execute(self.trainer, *arguments, code=code, environment=environment)
 
     def train(self, *arguments, code=0):
         return self.call("train", "--mock-data", "--batch=8", "--steps=4", "--threads=1", *arguments, code=code)

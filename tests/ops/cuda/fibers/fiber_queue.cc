@@ -16,7 +16,6 @@ namespace {
 // Of compute capability 7.0 and later.
 constexpr int64_t kMostBlocks = (int64_t{1} << 31) - 1;
 constexpr int kMostThreads = 1024;
-constexpr size_t kMostArgumentBytes = 32764;
 
 std::string Refusal(const Kernel* kernel, const LaunchShape& shape) {
   if (kernel == nullptr) return "a kernel whose address was not taken by PARTITA_KERNEL_ADDRESS";
@@ -30,32 +29,35 @@ std::string Refusal(const Kernel* kernel, const LaunchShape& shape) {
 
 }  // namespace
 
+std::string RunGrid(const LaunchShape& shape, const std::function<void()>& thread, Memory& memory,
+                    std::mt19937_64& order) {
+  std::vector<unsigned> blocks(static_cast<size_t>(shape.blocks));
+  std::iota(blocks.begin(), blocks.end(), 0u);
+  std::ranges::shuffle(blocks, order);
+  const BlockShape of_blocks{static_cast<unsigned>(shape.lanes), static_cast<unsigned>(shape.depth),
+                             static_cast<unsigned>(shape.blocks)};
+  Block block(of_blocks, thread, memory, order);
+  for (const unsigned index : blocks) {
+    if (std::string failure = block.Run(index); !failure.empty()) return failure;
+  }
+  return "";
+}
+
 LaunchError FiberQueue::Launch(const void* function, const LaunchShape& shape, void** arguments) {
   ++launches_;
   Kernel* const kernel = FindKernel(function);
   std::string failure = Refusal(kernel, shape);
-  if (failure.empty()) failure = Run(function, shape, arguments);
+  if (failure.empty()) {
+    const auto call = kernel->call;
+    failure = RunGrid(
+        shape, [=] { call(function, arguments); }, memory_, order_);
+  }
   if (failure.empty()) {
     kernel->was_launched = true;
     return kLaunched;
   }
   if (failure_.empty()) failure_ = fmt::format("kernel {}: {}", kernel == nullptr ? "?" : kernel->name, failure);
   return LaunchError::kQueue;
-}
-
-std::string FiberQueue::Run(const void* function, const LaunchShape& shape, void** arguments) {
-  const auto call = FindKernel(function)->call;
-  std::vector<unsigned> blocks(static_cast<size_t>(shape.blocks));
-  std::iota(blocks.begin(), blocks.end(), 0u);
-  std::ranges::shuffle(blocks, order_);
-  const BlockShape of_blocks{static_cast<unsigned>(shape.lanes), static_cast<unsigned>(shape.depth),
-                             static_cast<unsigned>(shape.blocks)};
-  Block block(
-      of_blocks, [=] { call(function, arguments); }, memory_, order_);
-  for (const unsigned index : blocks) {
-    if (std::string failure = block.Run(index); !failure.empty()) return failure;
-  }
-  return "";
 }
 
 // Byte by byte, for nothing is said of its alignment.

@@ -3,7 +3,9 @@
 #ifndef PARTITA_TESTS_OPS_CUDA_FIBERS_FIBER_QUEUE_H_
 #define PARTITA_TESTS_OPS_CUDA_FIBERS_FIBER_QUEUE_H_
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <random>
 #include <string>
 
@@ -11,6 +13,12 @@
 #include "tests/ops/cuda/fibers/memory.h"
 
 namespace partita::fibers {
+
+inline constexpr size_t kMostArgumentBytes = 32764;  // of compute capability 7.0 and later
+
+// Runs a grid, whose threads do `thread`, to its end. Returns what was wrong first, or "".
+std::string RunGrid(const LaunchShape& shape, const std::function<void()>& thread, Memory& memory,
+                    std::mt19937_64& order);
 
 class FiberQueue : public LaunchQueue {
  public:
@@ -27,7 +35,6 @@ class FiberQueue : public LaunchQueue {
 
  private:
   bool Touch(const void* begin, int64_t bytes, bool store);
-  std::string Run(const void* function, const LaunchShape& shape, void** arguments);
 
   std::mt19937_64 order_;
   Memory& memory_;

@@ -22,6 +22,12 @@ Kernel* FindKernel(const void* address) {
   return found == Kernels().end() ? nullptr : &found->second;
 }
 
+std::vector<const void*> KernelAddresses() {
+  std::vector<const void*> addresses;
+  for (const auto& [address, kernel] : Kernels()) addresses.push_back(address);
+  return addresses;
+}
+
 std::vector<std::string> Compiled() {
   std::vector<std::string> names;
   for (const auto& [address, kernel] : Kernels()) names.push_back(kernel.name);

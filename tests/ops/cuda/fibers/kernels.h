@@ -6,7 +6,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -16,6 +18,8 @@ namespace partita::fibers {
 struct Kernel {
   std::string name;  // with its arguments as a template
   void (*call)(const void* address, void** arguments);
+  // What a thread does, later: the arguments are copied now.
+  std::function<void()> (*bind)(const void* address, void** arguments);
   size_t argument_bytes;
   bool was_launched = false;
 };
@@ -23,6 +27,7 @@ struct Kernel {
 const void* AddKernel(const void* address, Kernel kernel);
 // Null: nobody has added it.
 Kernel* FindKernel(const void* address);
+std::vector<const void*> KernelAddresses();
 // The names of all, and of those that this process has not launched.
 std::vector<std::string> Compiled();
 std::vector<std::string> NotLaunched();
@@ -37,12 +42,24 @@ __attribute__((no_sanitize("thread"))) void Call(const void* address, void** arg
   kernel(*static_cast<std::remove_const_t<P>*>(arguments[I])...);
 }
 
+template <typename... P, size_t... I>
+std::function<void()> Bind(const void* address, void** arguments, std::index_sequence<I...>) {
+  const auto kernel = reinterpret_cast<void (*)(P...)>(const_cast<void*>(address));
+  return
+      [kernel, copies = std::tuple<std::remove_const_t<P>...>(*static_cast<std::remove_const_t<P>*>(arguments[I])...)] {
+        std::apply(kernel, copies);
+      };
+}
+
 template <typename... P>
 const void* AddKernelOf(void (*kernel)(P...), const std::string& name) {
   const auto call = [](const void* function, void** arguments) {
     Call<P...>(function, arguments, std::index_sequence_for<P...>());
   };
-  return AddKernel(reinterpret_cast<const void*>(kernel), {name, call, (sizeof(P) + ... + 0)});
+  const auto bind = [](const void* function, void** arguments) {
+    return Bind<P...>(function, arguments, std::index_sequence_for<P...>());
+  };
+  return AddKernel(reinterpret_cast<const void*>(kernel), {name, call, bind, (sizeof(P) + ... + 0)});
 }
 
 template <auto kKernel>

@@ -333,6 +333,14 @@ bool FakeCuda::IsCaptured(cudaStream_t stream) {
   return fake_cuda::StreamOf(stream).graph != nullptr;
 }
 
+bool FakeCuda::BreakCapture(cudaStream_t stream) {
+  const fake_cuda::Turn turn;
+  fake_cuda::Invalidate(stream);
+  return fake_cuda::StreamOf(stream).graph != nullptr;
+}
+
+int FakeCuda::CurrentDevice() { return fake_cuda::device_of_thread; }
+
 bool FakeCuda::on_device(const void* data) const { return OwnerOf(data, 1) >= 0; }
 bool FakeCuda::pinned(const void* data) const { return OwnerOf(data, 1) == fake_cuda::kPinned; }
 

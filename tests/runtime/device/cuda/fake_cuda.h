@@ -69,6 +69,9 @@ class FakeCuda {
   static void Enqueue(cudaStream_t stream, std::function<void()> run, std::shared_ptr<void> held);
 
   static bool IsCaptured(cudaStream_t stream);
+  // What a library does that cannot be captured: true if the stream was.
+  static bool BreakCapture(cudaStream_t stream);
+  static int CurrentDevice();  // of the calling thread
 
   // Whether `data` is in an allocation of a device, or of pinned memory of the host.
   bool on_device(const void* data) const;

@@ -80,6 +80,7 @@ void Rank::Replay() {
 
 void Rank::DropCapture() {
   if (executable_ == nullptr) return;
+  CHECK(cuda.api().cudaStreamSynchronize(stream) == cudaSuccess);
   CHECK(cuda.api().cudaGraphExecDestroy(executable_) == cudaSuccess);
   CHECK(cuda.api().cudaGraphDestroy(graph_) == cudaSuccess);
   executable_ = nullptr;

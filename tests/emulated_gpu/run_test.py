@@ -1,0 +1,78 @@
+"""What a user does with a GPU, on an emulated one: captured steps or not, several GPUs, checkpoints, predictions."""
+
+import json
+import unittest
+
+from tests.emulated_gpu.emulated_case import EmulatedCase
+from tests.tools.commands.trainer_case import LENET, MLP, example
+
+
+class RunTest(EmulatedCase):
+
+    def read(self, name):
+        with open(self.path(name), "rb") as file:
+            return file.read()
+
+    def saved(self, *flags, name="saved.safetensors", command="train", **variables):
+        """What a training of lenet5 ends with."""
+        self.on_gpu(command, "--batch=8", "--steps=4", f"--save={name}", *flags, LENET, **variables)
+        return self.read(name)
+
+    def test_the_same_bits_captured_or_not_in_any_order(self):
+        for flags in ([], ["--dp=2"], [f"--strategy={example('lenet5_grid.pbtxt')}"]):
+            with self.subTest(flags=flags):
+                expected = self.saved(*flags)
+                self.assertEqual(self.saved("--launch-each", *flags), expected)
+                for seed in (2, 3):
+                    self.assertEqual(self.saved(*flags, SEED=seed), expected)
+
+    def test_processes_over_nccl(self):
+        """A GPU for each rank; they end where ranks of one process that share a GPU end."""
+        for flags in (["--dp=2"], ["--dp=2", "--mp=2"], [f"--strategy={example('lenet5_pipeline.pbtxt')}"]):
+            with self.subTest(flags=flags):
+                own = self.saved(*flags, name="own")
+                shared = self.saved(*flags, name="shared", command="launch", GPUS=4)
+                self.assertEqual(shared, own)
+
+    def test_another_gpu_than_the_first(self):
+        expected = self.saved("--dp=2")
+        self.assertEqual(self.saved("--dp=2", "--gpu=2", GPUS=3), expected)
+        done = self.on_gpu("train", "--gpu=3", LENET, GPUS=3, code=2)
+        self.assertIn("there is no device cuda:3; this machine has cuda:0 to cuda:2", done.stderr)
+
+    def test_two_processes_cannot_share_a_gpu(self):
+        done = self.on_gpu("launch", "--batch=8", "--steps=1", "--dp=2", "--gpu=0", LENET, code=3)
+        self.assertIn("NCCL needs one for each, or a distinct NCCL_HOSTID", done.stderr)
+
+    def test_goes_on_to_the_same_bits(self):
+        graph = self.changed(MLP, "(?m)^learning_rate.*$", 'learning_rate { schedule: "constant" base: 0.01 }')
+        flags = ["--batch=8", "--dp=2", graph]
+        self.on_gpu("train", "--steps=6", "--save=whole", *flags)
+        self.on_gpu("train", "--steps=3", "--checkpoint=folder", *flags)
+        self.on_gpu("train", "--steps=6", "--checkpoint=folder", "--resume=auto", "--save=resumed", *flags)
+        self.assertEqual(self.read("resumed"), self.read("whole"))
+
+    def test_what_it_has_trained_is_evaluated_and_predicted(self):
+        self.on_gpu("train", "--batch=8", "--steps=4", "--save=trained", MLP)
+        of_devices = []
+        for device in ("cuda", "host"):
+            flags = ["--mock-data", "--load=trained", f"--device={device}", MLP]
+            environment = {"XDG_CACHE_HOME": self.path("cache"), "PATH": "/usr/bin:/bin"}
+            report = json.loads(self.call("evaluate", "--format=json", *flags, environment=environment).stdout)
+            self.call("predict", "--output=p.csv", *flags, environment=environment)
+            lines = self.read("p.csv").decode().splitlines()[1:]
+            of_devices.append((report["test_loss"], [float(word) for line in lines for word in line.split(",")]))
+        (loss, numbers), (loss_of_host, numbers_of_host) = of_devices
+        self.assertAlmostEqual(loss, loss_of_host, places=5)
+        self.assertEqual(len(numbers), len(numbers_of_host))
+        for mine, other in zip(numbers, numbers_of_host):
+            self.assertAlmostEqual(mine, other, places=4)
+
+    def test_the_timeline_is_taken_by_events(self):
+        self.on_gpu("train", "--batch=8", "--steps=3", "--trace=trace.json", MLP)
+        events = json.loads(self.read("trace.json"))["traceEvents"]
+        self.assertTrue(any("dense1" in event.get("name", "") for event in events))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,62 @@
+"""Shipped graphs, small, under every shipped strategy on an emulated GPU: equal to serial, and trained in bf16."""
+
+import json
+import math
+import unittest
+
+from tests.emulated_gpu.emulated_case import EmulatedCase, strategies_of
+from tests.tools.commands.trainer_case import example
+
+
+class StrategiesTest(EmulatedCase):
+
+    def each(self, graph, model, *flags, least):
+        strategies = strategies_of(model)
+        self.assertGreaterEqual(len(strategies), least)
+        for strategy in strategies:
+            with self.subTest(strategy=strategy):
+                self.equal_to_serial(graph, f"--strategy={strategy}", *flags)
+                self.trains(graph, f"--strategy={strategy}", *flags)
+
+    def equal_to_serial(self, graph, *flags):
+        done = self.on_gpu("verify", "--precision=f32", "--format=json", *flags, graph)
+        answer = json.loads(done.stdout)
+        self.assertTrue(answer["equal"])
+        self.assertEqual(len(answer["steps"]), 3)
+
+    def trains(self, graph, *flags):
+        """What was sent is what was predicted, to the byte."""
+        done = self.on_gpu("train", "--precision=bf16", "--steps=3", "--format=json", *flags, graph)
+        report = json.loads(done.stdout)
+        self.assertEqual(report["outcome"], "finished")
+        self.assertTrue(math.isfinite(report["epochs"][-1]["training_loss"]))
+        for group in report["groups"]:
+            self.assertEqual(group["counted_payload_bytes"], group["predicted_payload_bytes"])
+
+    def test_mlp(self):
+        self.each(example("mlp.pbtxt"), "mlp", "--batch=8", least=4)
+
+    def test_lenet5(self):
+        self.each(example("lenet5.pbtxt"), "lenet5", "--batch=8", least=9)
+
+    def test_mini_inception(self):
+        self.each(example("mini_inception.pbtxt"), "mini_inception", "--batch=4", least=3)
+
+    def test_inception_v3(self):
+        graph = self.build("inception-v3", "--batch=8", "--image-size=107", "--channel-limit=4", "--classes=5",
+                           "--statistics-samples=1")
+        self.each(graph, "inception_v3", least=6)
+
+    def test_big_lstm(self):
+        graph = self.build("big-lstm", "--batch=8", "--vocabulary=60", "--hidden=12", "--projection=6", "--samples=20",
+                           "--length=6")
+        self.each(graph, "big_lstm", least=5)
+
+    def test_gnmt(self):
+        graph = self.build("gnmt", "--batch=8", "--vocabulary=50", "--hidden=8", "--source-length=9",
+                           "--target-length=8", "--buckets=2")
+        self.each(graph, "gnmt", least=5)
+
+
+if __name__ == "__main__":
+    unittest.main()
