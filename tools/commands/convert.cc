@@ -1,6 +1,9 @@
 // `trainer convert`: a checkpoint, whatever the ranks were that wrote it, as one file that everybody reads.
 #include "runtime/checkpoint/sharded/convert.h"
 
+#include <vector>
+
+#include "runtime/checkpoint/sharded/checkpoint_folder.h"
 #include "tools/commands/commands.h"
 #include "tools/commands/output/outputs.h"
 #include "tools/program/exit_code.h"
@@ -12,7 +15,13 @@ absl::StatusOr<int> Convert(const CommandContext& context) {
   const Flags& flags = context.flags;
   if (!flags.IsSet("output")) return FlagError("convert needs --output=FILE: where the model is to be written");
   RETURN_IF_ERROR(CheckOutputs(flags, {"output"}));
-  ASSIGN_OR_RETURN(const SavedCheckpoint checkpoint, SavedCheckpoint::Open(flags.arguments()[0]));
+  const std::string& folder = flags.arguments()[0];
+  ASSIGN_OR_RETURN(const std::vector<int64_t> steps, CheckpointSteps(SystemDisk(), ResolveLink(folder)));
+  if (!steps.empty()) {
+    return InvalidArgument("{}: is a folder of checkpoints; expected one checkpoint, e.g. {}", folder,
+                           StepFolder(folder, steps.back()));
+  }
+  ASSIGN_OR_RETURN(const SavedCheckpoint checkpoint, SavedCheckpoint::Open(folder));
   RETURN_IF_ERROR(ConvertCheckpoint(checkpoint, flags.Text("output")));
   context.out << fmt::format("{}: {} states of step {}\n", flags.Text("output"), checkpoint.record().states.size(),
                              checkpoint.record().step);

@@ -16,6 +16,7 @@ using Json = nlohmann::json;
 
 constexpr char kFormat[] = "partita.checkpoint";
 constexpr char kHash[] = "xxh3";
+constexpr char kNewerVersionPayload[] = "partita/newer-checkpoint-version";
 constexpr int64_t kMostSteps = int64_t{1} << 53;
 constexpr int64_t kMostRanks = 100'000;  // that a shard's name has digits for
 constexpr int64_t kLargestSize = int64_t{1} << 59;
@@ -204,8 +205,10 @@ absl::Status CheckForm(const std::string& file, const Fields& fields, const Json
     return InvalidArgument("{}: format: found {}, allowed is {}", file, Printable(format), kFormat);
   ASSIGN_OR_RETURN(const int64_t version, fields.Whole("version", kMostSteps));
   if (version != kRecordVersion) {
-    return InvalidArgument("{}: found version {} of checkpoints; this program reads version {}", file, version,
-                           kRecordVersion);
+    absl::Status status = InvalidArgument("{}: found version {} of checkpoints; this program reads version {}", file,
+                                          version, kRecordVersion);
+    if (version > kRecordVersion) status.SetPayload(kNewerVersionPayload, {});
+    return status;
   }
   ASSIGN_OR_RETURN(const std::string hash, fields.Text(kHash));
   if (Sealed(json) == text) return absl::OkStatus();
@@ -245,6 +248,8 @@ bool IsCheckpointFile(std::string_view name) {
   const std::optional<int> rank = NumberOf<int>(name.substr(kBegin.size(), name.size() - kBegin.size() - kEnd.size()));
   return rank && *rank >= 0 && name == ShardFile(*rank);
 }
+
+bool IsNewerVersion(const absl::Status& status) { return status.GetPayload(kNewerVersionPayload).has_value(); }
 
 absl::StatusOr<std::string> FormatRecord(const std::string& file, const CheckpointRecord& record) {
   try {

@@ -76,6 +76,9 @@ absl::StatusOr<std::string> FormatRecord(const std::string& file, const Checkpoi
 // the file, the field and what was found.
 absl::StatusOr<CheckpointRecord> ParseRecord(const std::string& file, std::string_view text);
 
+// Whether ParseRecord refused a newer version. Such a checkpoint may be whole: it must not be treated as damaged.
+bool IsNewerVersion(const absl::Status& status);
+
 }  // namespace partita
 
 #endif  // PARTITA_RUNTIME_CHECKPOINT_SHARDED_RECORD_H_

@@ -35,6 +35,9 @@ class SavedCheckpoint {
   // the state; what the sink was given is then of no use.
   absl::Status Read(const SavedState& state, const Choice& wanted, const Sink& sink) const;
 
+  // Reads every tensor and compares its checksum. kInvalidArgument as of Read: the first damaged tensor.
+  absl::Status CheckTensors() const;
+
  private:
   struct PlacedTensor {
     StoredTensor tensor;

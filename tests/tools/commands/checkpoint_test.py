@@ -197,15 +197,50 @@ class CheckpointTest(TrainerCase):
             last = file.read(1)
             file.seek(-1, os.SEEK_END)
             file.write(bytes([last[0] ^ 1]))
-        damaged = self.run_to(30, MLP, folder, "--resume=auto", code=3)
+        damaged = self.run_to(30, MLP, folder, "--resume=20", code=3)
         self.assertRegex(damaged.stderr, "rank-00000.safetensors: tensor .* was damaged")
         os.remove(shard)
         self.assertIn("rank-00000.safetensors: cannot open", self.run_to(30, MLP, folder, "--resume=20", code=3).stderr)
-        passed = self.run_to(30, MLP, folder, "--resume=auto")
-        self.assertIn("rank-00000.safetensors: cannot open", passed.stderr)
-        self.assertIn("goes on at step 10", passed.stdout)
-        self.assertEqual(sorted(os.listdir(self.path("c"))),
-                         ["damaged-000000000020", "lock", "step-000000000010", "step-000000000030"])
+        for command in (["convert", self.path("c"), "--output=x"], ["evaluate", "--mock-data", "--load=c", MLP],
+                        ["train", "--mock-data", "--load=c", MLP]):
+            self.assertIn("c: is a folder", self.call(*command, code=3).stderr)
+
+    def flip(self, name, place):
+        with open(self.path(name), "r+b") as file:
+            file.seek(place, os.SEEK_SET if place >= 0 else os.SEEK_END)
+            byte = file.read(1)
+            file.seek(-1, os.SEEK_CUR)
+            file.write(bytes([byte[0] ^ 1]))
+
+    def test_passes_over_damage(self):
+        """--resume=auto takes the newest whole checkpoint, whatever file of a newer one is damaged."""
+        damages = {"tensor": lambda step: self.flip(step + "/rank-00000.safetensors", -1),
+                   "head": lambda step: self.flip(step + "/rank-00000.safetensors", 20),
+                   "record": lambda step: self.flip(step + "/trainer_state.json", 100),
+                   "missing": lambda step: os.remove(self.path(step + "/rank-00000.safetensors"))}
+        for split in ([], ["--dp=2"]):
+            for name, damage in damages.items():
+                with self.subTest(damage=name, split=split):
+                    folder = name + "".join(split)
+                    run = ["--checkpoint=" + self.path(folder), *split, MLP]
+                    self.run_to(20, "--checkpoint-every=10", *run)
+                    damage(folder + "/step-000000000020")
+                    passed = self.run_to(30, "--resume=auto", *run)
+                    self.assertIn("warning " + self.path(folder + "/step-000000000020"), passed.stderr)
+                    self.assertIn("goes on at step 10", passed.stdout)
+                    self.assertEqual(sorted(os.listdir(self.path(folder))),
+                                     ["damaged-000000000020", "lock", "step-000000000010", "step-000000000030"])
+
+    def test_a_newer_version_is_not_damage(self):
+        folder = "--checkpoint=" + self.path("c")
+        self.run_to(20, MLP, folder, "--checkpoint-every=10")
+        record = self.path("c/step-000000000020/trainer_state.json")
+        with open(record) as file:
+            text = file.read()
+        with open(record, "w") as file:
+            file.write(text.replace('"version":1', '"version":2'))
+        self.assertIn("found version 2", self.run_to(30, MLP, folder, "--resume=auto", code=3).stderr)
+        self.assertEqual(sorted(os.listdir(self.path("c"))), ["lock", "step-000000000010", "step-000000000020"])
 
     def test_a_disk_that_stays_full_ends_the_run_with_the_third_save(self):
         folder = "--checkpoint=" + self.path("c")

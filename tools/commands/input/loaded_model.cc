@@ -1,5 +1,7 @@
 #include "tools/commands/input/loaded_model.h"
 
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "tools/program/exit_code.h"
@@ -26,7 +28,14 @@ absl::StatusOr<std::optional<LoadedModel>> OpenLoaded(const Flags& flags, const 
     if (weights_only) return FlagError("flag --load-weights-only says what is taken from a file: --load is needed");
     return std::nullopt;
   }
-  ASSIGN_OR_RETURN(ModelFile file, ModelFile::Open(model, flags.Text("load")));
+  const std::string& path = flags.Text("load");
+  if (std::error_code error; std::filesystem::is_directory(path, error)) {
+    return InvalidArgument(
+        "{}: is a folder; expected a model file: convert CHECKPOINT --output=FILE makes one of a "
+        "checkpoint, and train --resume=CHECKPOINT resumes training",
+        path);
+  }
+  ASSIGN_OR_RETURN(ModelFile file, ModelFile::Open(model, path));
   if (weights_only) {
     file.ForgetRecord();
     return LoadedModel{std::move(file), States::kWeights};

@@ -66,15 +66,23 @@ absl::StatusOr<Resumption> OpenNewest(const Flags& flags, const Model& model, co
   return Open(flags, model, StepFolder(folder, steps.back()));
 }
 
-// One that is not whole is passed over; one that is, but not of this run, is not: what is older is not, either.
+// Reads all of it, so that a damaged byte is found before training depends on this checkpoint.
+absl::StatusOr<SavedCheckpoint> OpenWhole(const std::string& folder) {
+  ASSIGN_OR_RETURN(SavedCheckpoint saved, SavedCheckpoint::Open(folder));
+  RETURN_IF_ERROR(saved.CheckTensors());
+  return saved;
+}
+
+// Passes over a checkpoint that is not whole. One that is whole but of another run is an error, because older ones are
+// of another run too; so is one of a newer version, because a program that reads it may continue with it.
 absl::StatusOr<Resumption> OpenNewestWhole(const Flags& flags, const Model& model) {
   const std::string& folder = flags.Text("checkpoint");
   ASSIGN_OR_RETURN(std::vector<int64_t> steps, CheckpointSteps(SystemDisk(), ResolveLink(folder)));
   Resumption resumption;
   std::ranges::reverse(steps);
   for (const int64_t step : steps) {
-    absl::StatusOr<SavedCheckpoint> saved = SavedCheckpoint::Open(StepFolder(folder, step));
-    if (absl::IsInvalidArgument(saved.status())) {
+    absl::StatusOr<SavedCheckpoint> saved = OpenWhole(StepFolder(folder, step));
+    if (absl::IsInvalidArgument(saved.status()) && !IsNewerVersion(saved.status())) {
       resumption.passed_over.emplace_back(saved.status().message());
       continue;
     }
