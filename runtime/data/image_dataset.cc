@@ -49,11 +49,11 @@ absl::StatusOr<std::vector<int32_t>> CheckedLabels(const Array& labels, int64_t 
   return std::vector<int32_t>(labels.bytes.begin(), labels.bytes.end());
 }
 
-// The file under its plain name, or its name with .gz; none if there is neither.
+// The file under its plain name, or its name with .gz; none if there is neither. A link that leads nowhere is one.
 std::optional<std::string> FindFile(const std::string& folder, const std::string& name) {
   for (const std::string& path : {folder + "/" + name, folder + "/" + name + ".gz"}) {
     std::error_code ignored;
-    if (std::filesystem::exists(path, ignored)) return path;
+    if (std::filesystem::exists(std::filesystem::symlink_status(path, ignored))) return path;
   }
   return std::nullopt;
 }

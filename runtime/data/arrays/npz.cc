@@ -77,12 +77,33 @@ absl::StatusOr<int64_t> FirstData(const std::string& path) {
   return kHeaderBytes + byte(26) + (byte(27) << 8) + byte(28) + (byte(29) << 8);
 }
 
+// The archive's last record stands at the end of the file, with a comment of `comment` bytes behind it.
+absl::Status CheckEnd(const std::string& path, int64_t comment) {
+  constexpr std::string_view kSignature = "PK\5\6";
+  constexpr int64_t kRecordBytes = 22;
+  ASSIGN_OR_RETURN(InputFile file, InputFile::Open(path));
+  const int64_t begin = file.size() - comment - kRecordBytes;
+  std::string found;
+  if (begin >= 0) {
+    RETURN_IF_ERROR(file.Skip(begin));
+    RETURN_IF_ERROR(file.Append(kSignature.size(), found));
+  }
+  if (found == kSignature) return absl::OkStatus();
+  return InvalidArgument(
+      "{}: found no end of the zip archive at the end of the file; expected one whole archive and "
+      "nothing behind it",
+      path);
+}
+
 class NpzFile : public ArrayFile {
  public:
   NpzFile(std::string path, Archive archive) : path_(std::move(path)), archive_(std::move(archive)) {}
 
   absl::Status ReadDirectory() {
     ASSIGN_OR_RETURN(first_data_, FirstData(path_));
+    unz_global_info64 info = {};
+    if (unzGetGlobalInfo64(archive_.get(), &info) != UNZ_OK) return Damaged(path_);
+    RETURN_IF_ERROR(CheckEnd(path_, static_cast<int64_t>(info.size_comment)));
     int code = unzGoToFirstFile(archive_.get());
     while (code == UNZ_OK) {
       RETURN_IF_ERROR(AddMember());

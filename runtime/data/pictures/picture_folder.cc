@@ -32,13 +32,19 @@ absl::StatusOr<std::vector<fs::directory_entry>> Entries(const std::string& fold
   return entries;
 }
 
-// Names of the folders in a folder, links to folders included.
-absl::StatusOr<std::vector<std::string>> FoldersIn(const std::string& folder) {
+absl::Status LeadsNowhere(const fs::directory_entry& link) {
+  return InvalidArgument("{}: the link leads nowhere", link.path().native());
+}
+
+// Names of the folders in a folder, links to folders included. A link that leads nowhere could be a class or a set.
+absl::StatusOr<std::vector<std::string>> FoldersIn(const std::string& folder, BadFiles& bad) {
   ASSIGN_OR_RETURN(const std::vector<fs::directory_entry> entries, Entries(folder));
   std::vector<std::string> names;
   for (const fs::directory_entry& entry : entries) {
     std::error_code ignored;
-    if (entry.is_directory(ignored)) names.push_back(entry.path().filename().native());
+    const fs::file_status status = entry.status(ignored);
+    if (!fs::exists(status)) RETURN_IF_ERROR(bad.Add(LeadsNowhere(entry)));
+    if (fs::is_directory(status)) names.push_back(entry.path().filename().native());
   }
   return names;
 }
@@ -48,7 +54,7 @@ absl::Status AddFile(const fs::directory_entry& entry, const std::string& name, 
   std::error_code error;
   const fs::file_status status = entry.status(error);
   const std::string& path = entry.path().native();
-  if (!fs::exists(status)) return sets.bad.Add(InvalidArgument("{}: the link leads nowhere", path));
+  if (!fs::exists(status)) return sets.bad.Add(LeadsNowhere(entry));
   if (fs::is_directory(status)) {
     return sets.bad.Add(InvalidArgument("{}: found a link to a folder, allowed are links to files", path));
   }
@@ -115,7 +121,7 @@ absl::Status CheckClasses(const std::vector<std::string>& classes, const std::st
 
 // The folder's classes; if none are known yet, they are all that there are.
 absl::StatusOr<std::vector<std::string>> ClassesIn(const std::string& folder, PictureSets& sets) {
-  ASSIGN_OR_RETURN(std::vector<std::string> names, FoldersIn(folder));
+  ASSIGN_OR_RETURN(std::vector<std::string> names, FoldersIn(folder, sets.bad));
   if (!sets.classes.empty() && !names.empty()) return names;
   RETURN_IF_ERROR(CheckClasses(names, folder));
   sets.classes = names;
@@ -178,7 +184,9 @@ absl::Status KeepPictures(PictureSet& set, DecodeThreads& threads, BadFiles& bad
 
 absl::StatusOr<PictureSets> ScanPictureFolder(const std::string& folder, const ScanOptions& options,
                                               DecodeThreads& threads) {
-  ASSIGN_OR_RETURN(const std::vector<std::string> names, FoldersIn(folder));
+  PictureSets sets;
+  sets.bad.policy = options.bad_files;
+  ASSIGN_OR_RETURN(const std::vector<std::string> names, FoldersIn(folder, sets.bad));
   const auto has = [&](const char* name) { return std::ranges::binary_search(names, name); };
   std::string test;
   for (const char* name : {"validation", "val", "test"}) {
@@ -186,8 +194,6 @@ absl::StatusOr<PictureSets> ScanPictureFolder(const std::string& folder, const S
   }
   const std::string tests = test.empty() ? folder : folder + "/" + test;
   if (!options.labelled && HasLoosePictures(tests)) return ScanLoosePictures(tests, options, threads);
-  PictureSets sets;
-  sets.bad.policy = options.bad_files;
   sets.classes = options.classes;
   sets.train.decode_bytes = sets.test.decode_bytes = options.decode_bytes;
   const char* const who = options.classes.empty() ? "training" : "the training of the model that is loaded";

@@ -75,6 +75,17 @@ TEST(ImageDataset, FolderWithPlainAndCompressedFiles) {
               HasSubstr("found test images of 1x4x1, the training images are 2x2x1"));
 }
 
+TEST(ImageDataset, LinksThatLeadNowhereAreNoMissingSet) {
+  const TestFolder folder;
+  folder.Write("train-images-idx3-ubyte", kImages);
+  folder.Write("train-labels-idx1-ubyte", kLabels);
+  for (const char* const name : {"/t10k-images-idx3-ubyte", "/t10k-labels-idx1-ubyte.gz"}) {
+    std::filesystem::create_symlink("nowhere", folder.path() + name);
+  }
+  EXPECT_THAT(std::string(LoadMnistFolder(folder.path(), 3).status().message()),
+              HasSubstr("t10k-images-idx3-ubyte: cannot open"));
+}
+
 TEST(ImageDataset, OneOfTheSetsMayBeMissing) {
   const TestFolder folder;
   EXPECT_THAT(std::string(LoadMnistFolder(folder.path(), 3).status().message()),

@@ -3,6 +3,7 @@
 import math
 import os
 import re
+import shutil
 import unittest
 
 from tests.tools.commands import array_models as models
@@ -118,6 +119,19 @@ class ArraysRefusalTest(TrainerCase):
         done = self.call("train", "--data=d.npz", "--save=d.npz", "g.pbtxt", code=2)
         self.assertIn("d.npz is the same file as that of --data", done.stderr)
         self.refused_data("flag --flip is for folders of images", "d.npz", "--flip", code=2)
+
+    def test_a_set_that_cannot_be_read_is_not_a_missing_one(self):
+        """Training does not go without evaluation where the test set is there and its folder cannot be listed."""
+        write.folder(self.path("whole"), self.arrays)
+        self.call("train", "--data=whole", "--steps=1", "--save=model", "g.pbtxt")
+        for unreadable in ("test", "train"):
+            folder = "no-" + unreadable
+            write.folder(self.path(folder), self.arrays)
+            place = os.path.join(self.path(folder), unreadable)
+            shutil.rmtree(place)
+            os.symlink(unreadable, place)  # leads to itself
+            self.refused_data(f"{folder}/{unreadable}: cannot read the folder", folder)
+        self.call("evaluate", "--data=no-train", "--load=model", "g.pbtxt")
 
     def test_a_last_batch_that_would_count_its_filling(self):
         with open(self.path("g.pbtxt"), "w", encoding="utf-8") as file:

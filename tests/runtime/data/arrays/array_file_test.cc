@@ -167,13 +167,27 @@ TEST(ArrayFile, DamagedNpzIsRefusedAndNeverChangesTheElements) {
       }
     }
     EXPECT_GT(refused, 40);
-    // The record at the end says nothing more of the arrays.
-    constexpr size_t kEndRecord = 22;
     for (size_t length = 0; length < whole.size(); ++length) {
-      const auto array = ReadFirst(folder.Write("a.npz", whole.substr(0, length)));
-      EXPECT_FALSE(array.ok() && (length <= whole.size() - kEndRecord || BytesOf(array->bytes) != BytesOf(kNumbers)));
+      EXPECT_FALSE(ReadFirst(folder.Write("a.npz", whole.substr(0, length))).ok()) << length;
     }
+    for (const std::string& more : {std::string(1, '\0'), std::string("x"), std::string(60'000, 'x')}) {
+      EXPECT_THAT(Refusal(ReadFirst(folder.Write("a.npz", whole + more)).status()), HasSubstr("nothing behind it"));
+    }
+    const std::string more(100'000, 'x');  // the end of the archive is looked for in the file's last 64 KiB
+    EXPECT_FALSE(ReadFirst(folder.Write("a.npz", whole + more)).ok());
   }
+}
+
+TEST(ArrayFile, NpzMayEndWithAComment) {
+  const TestFolder folder;
+  const std::string path = folder.path() + "/a.npz";
+  WriteZip(path, {{"x.npy", Npy("<f4", "6", BytesOf(kNumbers))}}, 9);
+  std::string bytes = *ReadFile(path, 1 << 20);
+  bytes[bytes.size() - 2] = 4;  // the comment's length
+  EXPECT_THAT(Refusal(ReadFirst(folder.Write("a.npz", bytes)).status()), HasSubstr("a.npz: "));
+  const auto array = ReadFirst(folder.Write("a.npz", bytes + "note"));
+  ASSERT_TRUE(array.ok()) << array.status();
+  EXPECT_EQ(BytesOf(array->bytes), BytesOf(kNumbers));
 }
 
 TEST(ArrayFile, NpzWithoutArrays) {

@@ -168,6 +168,20 @@ TEST_F(PictureFolder, BadFilesStopOrAreCounted) {
   EXPECT_EQ(sets->bad.first[1], Path("train/a/pipe.png") + ": found neither a file nor a folder");
 }
 
+// It could be a class, or the test set: without it the run would learn or test something else.
+TEST_F(PictureFolder, AClassOrASetThatLeadsNowhereIsBad) {
+  for (const char* const path : {"train/a/1.png", "train/b/1.png", "test/a/1.png", "test/b/1.png"}) Add(path);
+  for (const char* const link : {"train/c", "test/c", "val"}) {
+    fs::create_symlink("nowhere", Path(link));
+    EXPECT_EQ(Error(), Path(link) + ": the link leads nowhere" + kSkipHint);
+    const auto sets = Scan(BadFilePolicy::kSkip);
+    ASSERT_TRUE(sets.ok()) << sets.status();
+    EXPECT_THAT(Names(sets->train), ElementsAre("a/1.png:0", "b/1.png:1"));
+    EXPECT_THAT(sets->bad.first, ElementsAre(Path(link) + ": the link leads nowhere"));
+    fs::remove(Path(link));
+  }
+}
+
 TEST_F(PictureFolder, AClassWithoutPicturesIsBad) {
   Add("train/a/1.png");
   Add("train/b/1.png");

@@ -50,11 +50,12 @@ absl::Status AddScales(const std::vector<ArrayField>& fields, ByteScales& scales
 
 // Null where there is no such set, or nobody needs it. What it holds is added to what `data` says.
 absl::StatusOr<std::shared_ptr<const BatchSource>> ReadSet(const std::string& name, BatchMode mode, Need need,
-                                                           const std::optional<std::vector<FieldFile>>& files,
-                                                           const ArrayRequest& arrays, const ByteScales& known,
-                                                           TrainingData& data) {
-  if (!files || need == Need::kNo) return nullptr;
-  ASSIGN_OR_RETURN(ArraySet read, ReadArraySet(name, *files, arrays.wanted));
+                                                           const FoundSet& found, const ArrayRequest& arrays,
+                                                           const ByteScales& known, TrainingData& data) {
+  if (need == Need::kNo) return nullptr;
+  RETURN_IF_ERROR(found.status());
+  if (!*found) return nullptr;
+  ASSIGN_OR_RETURN(ArraySet read, ReadArraySet(name, **found, arrays.wanted));
   if (!read.ignored.empty()) {
     spdlog::info("{}: ignored are arrays that the graph does not take: {}", name,
                  Printable(fmt::format("{}", fmt::join(read.ignored, ", ")), kMostNames));

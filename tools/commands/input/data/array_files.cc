@@ -29,22 +29,34 @@ bool IsDescription(const fs::path& path) {
 }
 
 // The .npy files below `folder`, in the order of their names; none if it is no folder.
-std::vector<fs::path> ArraysBelow(const fs::path& folder) {
+absl::StatusOr<std::vector<fs::path>> ArraysBelow(const fs::path& folder) {
   std::vector<fs::path> paths;
-  std::error_code error;
-  for (fs::recursive_directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+  std::error_code error, unknown;
+  if (!fs::exists(fs::symlink_status(folder, unknown))) return paths;
+  fs::recursive_directory_iterator at(folder, error);
+  if (error == std::errc::not_a_directory) return paths;
+  for (; !error && at != fs::recursive_directory_iterator(); at.increment(error)) {
     const bool array = HasEnding(at->path().native(), ".npy");
-    if (array && !IsForeignFile(at->path().lexically_relative(folder).native()) && !at->is_directory(error)) {
+    if (array && !IsForeignFile(at->path().lexically_relative(folder).native()) && !at->is_directory(unknown)) {
       paths.push_back(at->path());
     }
+  }
+  if (error) {
+    return InvalidArgument("{}: cannot read the folder, or one below it: {}", folder.string(), error.message());
   }
   std::ranges::sort(paths);
   return paths;
 }
 
-std::optional<std::vector<FieldFile>> FieldsBelow(const fs::path& folder) {
+bool HasArraysBelow(const fs::path& folder) {
+  const absl::StatusOr<std::vector<fs::path>> arrays = ArraysBelow(folder);
+  return arrays.ok() && !arrays->empty();
+}
+
+FoundSet FieldsBelow(const fs::path& folder) {
   std::vector<FieldFile> fields;
-  for (const fs::path& path : ArraysBelow(folder)) {
+  ASSIGN_OR_RETURN(const std::vector<fs::path> paths, ArraysBelow(folder));
+  for (const fs::path& path : paths) {
     fs::path name = path.lexically_relative(folder);
     fields.push_back({name.replace_extension().string(), path.string(), "", {}});
   }
@@ -60,7 +72,7 @@ absl::StatusOr<ArrayFiles> OfFile(const std::string& path) {
         "a description",
         path);
   }
-  ArrayFiles files;
+  std::optional<std::vector<FieldFile>> train, test;
   std::string ignored;
   for (const std::string& key : file->keys()) {
     const size_t slash = key.find('/');
@@ -69,22 +81,21 @@ absl::StatusOr<ArrayFiles> OfFile(const std::string& path) {
       ignored += (ignored.empty() ? "" : ", ") + Quoted(key);
       continue;
     }
-    std::optional<std::vector<FieldFile>>& fields = set == kTrain ? files.train : files.test;
+    std::optional<std::vector<FieldFile>>& fields = set == kTrain ? train : test;
     if (!fields) fields.emplace();
     fields->push_back({key.substr(slash + 1), path, key, {}});
   }
-  if (!files.train && !files.test) {
+  if (!train && !test) {
     return InvalidArgument("{}: arrays {} are of neither set; expected names are train/NAME and test/NAME", path,
                            Printable(ignored, kMostNames));
   }
   if (!ignored.empty()) {
     spdlog::info("{}: ignored are arrays of neither set: {}", path, Printable(ignored, kMostNames));
   }
-  return files;
+  return ArrayFiles{std::move(train), std::move(test)};
 }
 
-absl::StatusOr<std::optional<std::vector<FieldFile>>> OfDescribedSet(const fs::path& path, const std::string& set,
-                                                                     const DataSetProto& described) {
+FoundSet OfDescribedSet(const fs::path& path, const std::string& set, const DataSetProto& described) {
   std::vector<FieldFile> fields;
   for (const DataFieldProto& field : described.fields()) {
     if (field.input().empty() || field.file().empty()) {
@@ -119,7 +130,7 @@ absl::StatusOr<ArrayFiles> OfDescription(const std::string& path) {
 bool HoldsArrays(const std::string& path) {
   std::error_code error;
   if (!fs::is_directory(path, error)) return fs::exists(path, error) || fs::path(path).has_extension();
-  return !ArraysBelow(fs::path(path) / kTrain).empty() || !ArraysBelow(fs::path(path) / kTest).empty();
+  return HasArraysBelow(fs::path(path) / kTrain) || HasArraysBelow(fs::path(path) / kTest);
 }
 
 absl::StatusOr<ArrayFiles> FindArrayFiles(const std::string& path) {

@@ -11,8 +11,12 @@
 
 namespace partita {
 
+// The fields of a set; none if there is no such set; an error if its folder is there but cannot be read, which concerns
+// only a command that needs the set.
+using FoundSet = absl::StatusOr<std::optional<std::vector<FieldFile>>>;
+
 struct ArrayFiles {
-  std::optional<std::vector<FieldFile>> train, test;  // none: there is no such set
+  FoundSet train = std::nullopt, test = std::nullopt;
 };
 
 // Whether `path` is a file, or a folder with train/NAME.npy or test/NAME.npy.

@@ -21,9 +21,10 @@ namespace fs = std::filesystem;
 
 constexpr char kSource[] = ".source.txt", kTarget[] = ".target.txt";
 
+// Also a link that leads nowhere, which is an error and no missing file.
 bool IsThere(const fs::path& path) {
   std::error_code error;
-  return fs::exists(path, error);
+  return fs::exists(fs::symlink_status(path, error));
 }
 
 bool HasSide(const fs::path& set) { return IsThere(set.string() + kSource) || IsThere(set.string() + kTarget); }

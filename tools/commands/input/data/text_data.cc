@@ -27,9 +27,10 @@ constexpr char kVocabulary[] = "vocabulary.txt";
 constexpr double kManyUnknown = 0.2;  // of a text's words
 constexpr const char* kFieldsOfIds[] = {kSourceField, kIdsField, kTargetsField};
 
+// Also a link that leads nowhere, which is an error and no missing file.
 bool IsThere(const fs::path& path) {
   std::error_code error;
-  return fs::exists(path, error);
+  return fs::exists(fs::symlink_status(path, error));
 }
 
 absl::Status CheckVocabulary(const Vocabulary& vocabulary, const std::vector<WantedField>& wanted) {

@@ -92,6 +92,12 @@ class RefusalTest(PairCase):
         os.unlink(self.path("pairs/test.target.txt"))
         self.assert_refused("pairs/test.target.txt")
 
+    def test_a_test_set_that_leads_nowhere(self):
+        for side in ("source", "target"):
+            os.remove(self.path(f"pairs/test.{side}.txt"))
+            os.symlink("nowhere", self.path(f"pairs/test.{side}.txt"))
+        self.assert_refused("pairs/test.")
+
     def test_words_that_nobody_knows(self):
         self.assertNotIn("are not in", self.train("--steps=1").stderr)
         self.write_pairs("train", [*pairs(30, 1)] + [("A1 A2 A3", "b1")] * 30)

@@ -138,6 +138,11 @@ class RefusalTest(TextCase):
         self.write("text/train.ids", [])
         self.assert_refused("text/train.ids: found no words")
 
+    def test_a_test_set_that_leads_nowhere(self):
+        os.remove(self.path("text/test.txt"))
+        os.symlink("nowhere", self.path("text/test.txt"))
+        self.assert_refused("text/test.txt: cannot open")
+
     def test_a_vocabulary_of_another_size(self):
         self.write("text/vocabulary.txt", ["</s>", "<unk>", "w1"])
         self.assert_refused("text/vocabulary.txt: found 3 words; field 'ids' of the graph has ids of 24 rows")
