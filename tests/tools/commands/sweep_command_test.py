@@ -52,6 +52,8 @@ class SweepTest(TrainerCase):
             page = file.read()
         self.assertIn("</svg>", page)
         self.assertEqual(page.count("<polyline"), 3)
+        self.assertIn(">devices</text>", page)
+        self.assertIn(">Speed-up in time to the accuracy over ", page)
 
     def test_refusals(self):
         self.refused(2, "flag --cluster: on which machines?", "sweep", LENET)

@@ -4,11 +4,13 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <variant>
 
 #include "graph/make_program.h"
 #include "partitioner/explain/memory_course.h"
+#include "runtime/telemetry/progress.h"
 #include "tools/commands/output/plan_parts.h"
 #include "tools/commands/plan/numbers.h"
 #include "tools/program/html/escaped_html.h"
@@ -17,17 +19,38 @@
 namespace partita {
 namespace {
 
-constexpr double kLeft = 150, kWidth = 900, kRow = 16, kMemoryHeight = 160;
+constexpr double kLeft = 150, kWidth = 900, kRow = 16, kMemoryHeight = 160, kTimeAxis = 22;
 constexpr size_t kMostRanks = 8;
 constexpr double kNarrow = 0.5;  // pixels, below which neighbours of a kind are drawn as one
 
 constexpr char kWaiting[] = "waiting";
 
+// Okabe and Ito's colours, which also readers without green or red receptors can tell apart; waiting is a pale form of
+// the collectives' colour.
 const char* ColourOf(const std::string& kind) {
   static const std::map<std::string, const char*> colours = {
-      {"forward", "#6a994e"}, {"backward", "#2a6f97"}, {"update", "#f4a261"}, {kWaiting, "#e9c9ca"}};
+      {"forward", "#56b4e9"}, {"backward", "#0072b2"}, {"update", "#009e73"}, {kWaiting, "#f3cdb5"}};
   const auto found = colours.find(kind);
-  return found == colours.end() ? "#bc4749" : found->second;
+  return found == colours.end() ? "#d55e00" : found->second;
+}
+
+// Marks of round numbers of microseconds below a picture of the step, from 4 to 10 of them.
+std::string TimeAxis(int64_t step_ns, double y) {
+  const double step_us = static_cast<double>(std::max<int64_t>(step_ns, 1)) / 1e3;
+  double between = std::pow(10, std::floor(std::log10(step_us)));
+  if (step_us < 2 * between) {
+    between /= 5;
+  } else if (step_us < 4 * between) {
+    between /= 2;
+  }
+  std::string svg = fmt::format("<text x=\"{}\" y=\"{:.1f}\" text-anchor=\"end\">time, us</text>\n", kLeft - 8, y + 17);
+  for (int mark = 0; mark * between <= step_us; ++mark) {
+    svg += fmt::format(
+        "<line x1=\"{0:.2f}\" x2=\"{0:.2f}\" y1=\"{1:.1f}\" y2=\"{2:.1f}\" stroke=\"#999\"/>"
+        "<text x=\"{0:.2f}\" y=\"{3:.1f}\" text-anchor=\"middle\">{4:.12g}</text>\n",
+        kLeft + kWidth * mark * between / step_us, y, y + 5, y + 17, mark * between);
+  }
+  return svg;
 }
 
 // A part of a row: one launch, or several of a kind that are too narrow to be told apart.
@@ -113,7 +136,9 @@ std::string TimelinePicture(const ExplainedPlan& explained) {
       rows += StreamRow(explained, t, stream).Draw(title, y);
     }
   }
-  return fmt::format("<svg viewBox=\"0 0 {} {}\" width=\"100%\">\n{}</svg>\n", kLeft + kWidth + 10, y + kRow + 4, rows);
+  y += kRow;
+  rows += TimeAxis(explained.explanation.time.step_ns, y);
+  return HtmlPicture(kLeft + kWidth + 30, y + kTimeAxis, rows);
 }
 
 std::string Legend() {
@@ -147,23 +172,27 @@ std::string MemoryPicture(const ExplainedPlan& explained) {
     before = y;
   }
   points += fmt::format("{:.2f},{:.2f}", kLeft + kWidth, before);
-  return fmt::format(
-      "<h2>Memory of rank {}</h2>\n<p>Bytes in use; the dashed line is the arena, {} bytes.</p>\n"
-      "<svg viewBox=\"0 0 {} {}\" width=\"100%\">\n"
-      "<line x1=\"{}\" x2=\"{}\" y1=\"4\" y2=\"4\" stroke=\"#999\" stroke-dasharray=\"4 4\"/>\n"
-      "<text x=\"{}\" y=\"12\" text-anchor=\"end\">{}</text>\n"
-      "<polyline points=\"{}\" fill=\"none\" stroke=\"#2a6f97\" stroke-width=\"1.5\"/>\n</svg>\n",
-      fullest.rank, schedule.memory.total, kLeft + kWidth + 10, kMemoryHeight + 10, kLeft, kLeft + kWidth, kLeft - 8,
-      schedule.memory.total, points);
+  const std::string total = FormatBytes(schedule.memory.total);
+  const std::string shapes =
+      fmt::format(
+          "<line x1=\"{0}\" x2=\"{1}\" y1=\"4\" y2=\"4\" stroke=\"#999\" stroke-dasharray=\"4 4\"/>\n"
+          "<text x=\"{2}\" y=\"12\" text-anchor=\"end\">{3}</text>\n"
+          "<text x=\"{2}\" y=\"{4}\" text-anchor=\"end\">0</text>\n"
+          "<polyline points=\"{5}\" fill=\"none\" stroke=\"#0072b2\" stroke-width=\"1.5\"/>\n",
+          kLeft, kLeft + kWidth, kLeft - 8, total, kMemoryHeight + 4, points) +
+      TimeAxis(explained.explanation.time.step_ns, kMemoryHeight + 4);
+  return fmt::format("<h2>Memory of rank {}</h2>\n<p>Bytes in use; the dashed line is the arena, {}.</p>\n",
+                     fullest.rank, total) +
+         HtmlPicture(kLeft + kWidth + 30, kMemoryHeight + 4 + kTimeAxis, shapes);
 }
 
 std::string GroupsTable(const Program& program) {
   if (program.groups.empty()) return "";
   const std::vector<MoveBytes> bytes = PredictBytes(program, program.graph(kTrainEntry));
-  std::vector<std::vector<std::string>> rows = {{"group", "payload bytes", "wire bytes"}};
+  std::vector<std::vector<std::string>> rows = {{"group", "payload", "wire"}};
   for (size_t g = 0; g < program.groups.size(); ++g) {
-    rows.push_back({ToString(program.groups[g], program.meshes), fmt::format("{}", bytes[g].payload),
-                    fmt::format("{}", bytes[g].wire)});
+    rows.push_back(
+        {ToString(program.groups[g], program.meshes), FormatBytes(bytes[g].payload), FormatBytes(bytes[g].wire)});
   }
   return "<h2>Groups</h2>\n<pre>" + EscapedHtml(FormatTable(rows, 1)) + "</pre>\n";
 }
@@ -173,12 +202,14 @@ std::string GroupsTable(const Program& program) {
 std::string PlanToHtml(const ExplainedPlan& explained) {
   const size_t kinds = explained.plan.step.timelines.size();
   const std::string drawn = kinds > kMostRanks ? fmt::format("; {} of {} kinds of ranks", kMostRanks, kinds) : "";
-  const std::string body =
-      fmt::format("<h1>{} on {}</h1>\n<p>A step takes {} us{}.</p>\n", EscapedHtml(explained.model),
-                  EscapedHtml(explained.cluster), Microseconds(explained.explanation.time.step_ns), drawn) +
-      Legend() + TimelinePicture(explained) + MemoryPicture(explained) + GroupsTable(explained.plan.program) +
-      "<h2>Why</h2>\n<pre>" + EscapedHtml(ExplanationToText(explained, /*full=*/false)) + "</pre>\n";
-  return HtmlPage("trainer plan", "body { max-width: 72em; }\n", body);
+  const std::string title =
+      fmt::format("{} on {}: {}", explained.model, explained.cluster, ToString(explained.plan.program.meshes));
+  const std::string body = fmt::format("<h1>{}</h1>\n<p>A step takes {} us{}.</p>\n", EscapedHtml(title),
+                                       Microseconds(explained.explanation.time.step_ns), drawn) +
+                           Legend() + TimelinePicture(explained) + MemoryPicture(explained) +
+                           GroupsTable(explained.plan.program) + "<h2>Why</h2>\n<pre>" +
+                           EscapedHtml(ExplanationToText(explained, /*full=*/false)) + "</pre>\n";
+  return HtmlPage(title, "body { max-width: 72em; }\n", body);
 }
 
 }  // namespace partita

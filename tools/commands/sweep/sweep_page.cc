@@ -13,8 +13,8 @@
 namespace partita {
 namespace {
 
-constexpr double kLeft = 60, kTop = 20, kWidth = 640, kHeight = 400;
-constexpr const char* kColours[] = {"#2a6f97", "#bc4749", "#6a994e", "#8338ec", "#f4a261", "#555555"};
+constexpr double kLeft = 80, kTop = 20, kWidth = 640, kHeight = 400;
+constexpr const char* kColours[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#555555"};
 
 double Doublings(double value) { return std::log2(value); }
 
@@ -74,11 +74,21 @@ std::string Line(const Axes& axes, const std::vector<const SweepPoint*>& points,
          marks;
 }
 
+std::string WorthName(const Sweep& sweep) {
+  return sweep.options.curve ? "Speed-up in time to the accuracy" : "Samples a second";
+}
+
+std::string AxisNames(const Sweep& sweep) {
+  constexpr double kMiddle = kTop + kHeight / 2;
+  return fmt::format(
+      "<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">devices</text>\n"
+      "<text x=\"15\" y=\"{}\" text-anchor=\"middle\" transform=\"rotate(-90 15 {})\">{} over {}</text>\n",
+      kLeft + kWidth / 2, kTop + kHeight + 40, kMiddle, kMiddle, WorthName(sweep), sweep.BaseName());
+}
+
 std::string Picture(const Sweep& sweep) {
   const Axes axes(sweep);
-  std::string svg =
-      fmt::format("<svg viewBox=\"0 0 {} {}\" width=\"100%\">\n", kLeft + kWidth + 160, kTop + kHeight + 40) +
-      axes.Grid();
+  std::string svg = axes.Grid() + AxisNames(sweep);
   std::map<int, std::vector<const SweepPoint*>> by_split;
   for (const SweepPoint& point : sweep.points) by_split[point.way.split].push_back(&point);
   size_t place = 0;
@@ -96,7 +106,7 @@ std::string Picture(const Sweep& sweep) {
         "point</text>\n",
         axes.X(*sweep.tipping), kTop, kTop + kHeight, axes.X(*sweep.tipping) + 5, kTop + kHeight - 8);
   }
-  return svg + "</svg>\n";
+  return HtmlPicture(kLeft + kWidth + 160, kTop + kHeight + 50, svg);
 }
 
 }  // namespace
@@ -104,10 +114,9 @@ std::string Picture(const Sweep& sweep) {
 std::string SweepToHtml(const Sweep& sweep, const SweepTitle& title) {
   const std::string body =
       fmt::format("<h1>{} on {}</h1>\n<p>{} over {}, by devices; dashed: as many times as there are devices.</p>\n",
-                  EscapedHtml(title.model), EscapedHtml(title.cluster),
-                  sweep.options.curve ? "Speed-up in time to the accuracy" : "Samples a second", sweep.BaseName()) +
+                  EscapedHtml(title.model), EscapedHtml(title.cluster), WorthName(sweep), sweep.BaseName()) +
       Picture(sweep) + "<pre>" + EscapedHtml(FormatSweep(sweep, title)) + "</pre>\n";
-  return HtmlPage("trainer sweep", "", body);
+  return HtmlPage(fmt::format("{} on {}", title.model, title.cluster), "", body);
 }
 
 }  // namespace partita
