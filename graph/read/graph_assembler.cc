@@ -71,6 +71,22 @@ constexpr ForeignName kForeignNames[] = {
     {"lookup", "embedding"},
     {"batchnorm", "batch_norm"},
     {"layernorm", "layer_norm"},
+    {"group_norm", "reshape, mean, expand, sub, square, sqrt and div"},
+    {"groupnorm", "reshape, mean, expand, sub, square, sqrt and div"},
+    {"instance_norm", "mean, expand, sub, square, sqrt and div"},
+    {"leaky_relu", "maximum, of x and scale of x"},
+    {"leakyrelu", "maximum, of x and scale of x"},
+    {"abs", "maximum, of x and scale of x by -1"},
+    {"neg", "scale by -1"},
+    {"negative", "scale by -1"},
+    {"minimum", "maximum of both after scale by -1, then scale by -1"},
+    {"clamp", "maximum with a constant, and scale by -1 for the upper bound"},
+    {"clip", "maximum with a constant, and scale by -1 for the upper bound"},
+    {"where", "mul by a mask of 0 and 1, which is an input, and add"},
+    {"masked_fill", "mul by a mask of 0 and 1, which is an input, and add"},
+    {"pad", "padding of conv2d and the pools; elsewhere concat with a constant"},
+    {"zero_pad2d", "padding of conv2d and the pools; elsewhere concat with a constant"},
+    {"depthwise_conv2d", "conv2d with as many groups as channels"},
 };
 
 std::string OpSuggestion(const std::string& name, const OpRegistry& registry) {
