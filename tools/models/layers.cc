@@ -45,7 +45,7 @@ Recipe StaircaseSgd(double base, double weight_decay, int64_t batch) {
   Recipe recipe;
   recipe.optimizer.attributes = {{"momentum", 0.9}, {"weight_decay", weight_decay}};
   recipe.rate.schedule = "step";
-  recipe.rate.base = base;
+  recipe.rate.base = base * static_cast<double>(batch) / 256;
   recipe.rate.decay = 0.1;
   recipe.rate.decay_steps = StepsOfImageNet(30, batch);
   return recipe;

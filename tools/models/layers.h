@@ -30,7 +30,9 @@ struct Recipe {
   LearningRate rate;
 };
 Recipe OneCycleSgd();
-// SGD with momentum 0.9 at rate `base`, which falls to a tenth every 30 epochs of ImageNet.
+// SGD with momentum 0.9, whose rate falls to a tenth every 30 epochs of ImageNet. `base` is the rate for a batch of
+// 256; the rate is proportional to the batch, because networks without batch norm diverge at the rate of a much larger
+// one.
 Recipe StaircaseSgd(double base, double weight_decay, int64_t batch);
 
 enum class Then { kRelu, kNothing };  // behind a convolution's batch norm

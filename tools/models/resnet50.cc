@@ -41,8 +41,7 @@ absl::StatusOr<Model> MakeResNet50(const ModelOptions& options, const OpRegistry
     if (stage < 3) x = layers.EndOfBlock("stage" + std::to_string(stage + 1), x);
   }
   x = layers.Dropout("dropout", b.GlobalAveragePool("global_pool", x));
-  const double base = 0.1 * static_cast<double>(options.batch) / 256;
-  return layers.Finish("resnet-50", x, StaircaseSgd(base, 1e-4, options.batch));
+  return layers.Finish("resnet-50", x, StaircaseSgd(0.1, 1e-4, options.batch));
 }
 
 }  // namespace partita

@@ -141,6 +141,16 @@ TEST(Vgg16, HasThePromisedSizes) {
   EXPECT_NEAR(MegaMultiplyAdds("vgg-16"), 15'470, 0.5);
 }
 
+// The authors' rates, for the 256 samples that they trained on; a smaller batch would diverge at them.
+TEST(StaircaseSgd, RatesAreProportionalToTheBatch) {
+  const std::pair<const char*, double> rates[] = {
+      {"resnet-50", 0.1}, {"alexnet", 0.01}, {"alexnet-2012", 0.01}, {"vgg-16", 0.01}};
+  for (const auto& [model, rate] : rates) {
+    EXPECT_DOUBLE_EQ(Make(model, {.batch = 256}).learning_rate.base, rate) << model;
+    EXPECT_DOUBLE_EQ(Make(model, {.batch = 4}).learning_rate.base, rate * 4 / 256) << model;
+  }
+}
+
 class EveryModel : public ::testing::TestWithParam<std::string> {};
 
 int64_t SmallestImages(const std::string& model) {
