@@ -93,6 +93,11 @@ absl::Status PlanCache::Write(const std::string& key, const std::string& plan) c
   std::error_code error;
   std::filesystem::create_directories(folder_, error);
   if (error) return InvalidArgument("{}: cannot be made: {}", folder_, error.message());
+  // Nothing reads a pipe that another user put there, so writing it would block for ever.
+  const std::filesystem::file_status there = std::filesystem::symlink_status(Path(key), error);
+  if (std::filesystem::exists(there) && !std::filesystem::is_regular_file(there)) {
+    return InvalidArgument("{}: is not a regular file; expected a file, or nothing: remove it", Path(key));
+  }
   const std::string entry = Entry(key, plan);
   if (static_cast<int64_t>(entry.size()) > kMostBytes) {
     return InvalidArgument("{}: a plan of {} bytes is larger than {}", Path(key), entry.size(), kMostBytes);

@@ -1,6 +1,7 @@
 #include "ops/plans/plan_cache.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <fstream>
@@ -105,6 +106,22 @@ TEST_F(PlanCacheTest, WhatIsWrongWithFilesIsTold) {
   EXPECT_EQ(blocked->Find("key"), "in memory still");
   ASSERT_EQ(warnings.size(), 4u) << "that plans cannot be written is told once";
   EXPECT_NE(warnings[3].find("plans are not kept for the next run: "), std::string::npos) << warnings[3];
+}
+
+// A folder may be shared, and another user may put there what blocks a writer.
+TEST_F(PlanCacheTest, APipeIsNotWaitedFor) {
+  PlanCache(folder_).Add("key", "the plan");
+  const fs::path path = OnlyFile();
+  fs::remove(path);
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  std::vector<std::string> warnings;
+  PlanCache cache(folder_, [&](const std::string& warning) { warnings.push_back(warning); });
+  EXPECT_EQ(cache.Find("key"), std::nullopt);
+  EXPECT_FALSE(cache.Add("key", "in memory"));
+  EXPECT_EQ(cache.Find("key"), "in memory");
+  ASSERT_EQ(warnings.size(), 2u);
+  EXPECT_EQ(warnings[1], "plans are not kept for the next run: " + path.string() +
+                             ": is not a regular file; expected a file, or nothing: remove it");
 }
 
 TEST_F(PlanCacheTest, AFolderThatCannotBeMadeIsToldOnce) {

@@ -104,7 +104,8 @@ absl::Status AppendRun(const std::string& path, const GradedRun& run) {
   std::error_code error;
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
   if (!folder.empty()) std::filesystem::create_directories(folder, error);
-  const int file = open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+  // Without O_NONBLOCK opening a pipe that nothing reads would block for ever.
+  const int file = open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
   if (file < 0) return InvalidArgument("{}: cannot write: {}", path, std::strerror(errno));
   const std::string line = ToLine(run) + "\n";
   const ssize_t written = write(file, line.data(), line.size());

@@ -2,6 +2,7 @@
 #include "tools/commands/oracle/history.h"
 
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 
 #include <cstdio>
 
@@ -69,6 +70,10 @@ TEST(History, LinesAreReadAsTheyWereAppended) {
 TEST(History, WhatCannotBeWrittenIsSaid) {
   EXPECT_THAT(std::string(AppendRun("/proc/history.jsonl", {}).message()), HasSubstr("cannot write"));
   EXPECT_EQ(AppendRun("/dev/full", {}).code(), absl::StatusCode::kResourceExhausted);
+  const std::string pipe = testing::TempDir() + "/pipe.jsonl";
+  std::remove(pipe.c_str());
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_THAT(std::string(AppendRun(pipe, {}).message()), HasSubstr("cannot write"));  // nothing reads it
 }
 
 TEST(History, WrongLinesAreNamedByTheirNumber) {
