@@ -1,6 +1,10 @@
 // `trainer tables`: what the papers' formulas give, for the networks that they speak of.
 #include "tools/commands/tables/tables.h"
 
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "graph/value/node_name.h"
 #include "runtime/base/status.h"
 #include "tools/commands/commands.h"
@@ -9,6 +13,24 @@
 namespace partita {
 namespace {
 
+// kInvalidArgument: a size is given that the table lacks.
+absl::StatusOr<TableSizes> SizesFor(const PaperTable& table, bool among_all, const Flags& flags) {
+  std::string takes;
+  if (table.takes_ranks) takes = " --ranks";
+  if (table.takes_batch) takes += takes.empty() ? " --batch" : " and --batch";
+  for (const auto& [flag, taken] : {std::pair("ranks", table.takes_ranks), std::pair("batch", table.takes_batch)}) {
+    if (!flags.Given(flag)) continue;
+    if (among_all) return FlagError("flag --{} is given with 'all'; expected one table", flag);
+    if (!taken) {
+      return FlagError("flag --{} is given; table '{}' takes{}", flag, table.name, takes.empty() ? " no size" : takes);
+    }
+  }
+  TableSizes sizes;
+  if (flags.Given("ranks")) sizes.ranks = static_cast<int>(flags.Int("ranks"));
+  sizes.batch = flags.Int("batch");
+  return sizes;
+}
+
 absl::StatusOr<int> PrintTable(const CommandContext& context) {
   const std::string& name = context.flags.arguments()[0];
   std::vector<std::string> names = {"all"};
@@ -16,7 +38,8 @@ absl::StatusOr<int> PrintTable(const CommandContext& context) {
   for (const PaperTable& table : Tables()) {
     names.push_back(table.name);
     if (name != table.name && name != "all") continue;
-    ASSIGN_OR_RETURN(const std::string rows, table.print());
+    ASSIGN_OR_RETURN(const TableSizes sizes, SizesFor(table, name == "all", context.flags));
+    ASSIGN_OR_RETURN(const std::string rows, table.print(sizes));
     text += fmt::format("{}{}: {}\n{}", text.empty() ? "" : "\n", table.name, table.summary, rows);
   }
   if (text.empty()) return FlagError("there is no table {}{}", Quoted(name), Suggestion(name, names));
@@ -28,10 +51,10 @@ absl::StatusOr<int> PrintTable(const CommandContext& context) {
 
 Command TablesCommand() {
   return {"tables",
-          "what the papers' formulas give: grid, halo, groups, nccl, layerwise, tipping, strategies, measured, "
-          "placement or all",
+          "what the papers' formulas give, for the papers' sizes or --ranks and --batch: grid, halo, groups, nccl, "
+          "layerwise, tipping, strategies, measured, placement or all",
           "TABLE",
-          {},
+          {"ranks", "batch"},
           PrintTable};
 }
 

@@ -17,11 +17,12 @@ namespace partita {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 std::string Printed(const std::string& name) {
   for (const PaperTable& table : Tables()) {
     if (table.name != name) continue;
-    const absl::StatusOr<std::string> text = table.print();
+    const absl::StatusOr<std::string> text = table.print({});
     EXPECT_TRUE(text.ok()) << text.status();
     return *text;
   }
@@ -41,6 +42,31 @@ TEST(PrintedTables, HaveTheGoldenNumbers) {
   EXPECT_THAT(Printed("tipping"), HasSubstr("\nidentities: SU/M E(MN)/E(N) with M = 2"));
   EXPECT_THAT(Printed("tipping"), HasSubstr("      gnmt   1.15        1.878        8.0            8\n"));
   EXPECT_THAT(Printed("tipping"), HasSubstr("  big-lstm   1.22        2.000       22.0           22\n"));
+}
+
+// A table has the golden rows for the paper's sizes when they are given, and other rows for others.
+TEST(PrintedTables, SizesAreTheCallers) {
+  const auto printed = [](const PaperTable& table, const TableSizes& sizes) {
+    const absl::StatusOr<std::string> text = table.print(sizes);
+    EXPECT_TRUE(text.ok()) << text.status();
+    return text.value_or("");
+  };
+  EXPECT_EQ(printed(GridTable(), {512, 2048}), printed(GridTable(), {}));
+  const std::string six = printed(GridTable(), {6, 12});
+  EXPECT_THAT(six, HasSubstr("P = 6, B = 12,"));
+  for (const char* const row : {"1x6", "2x3", "3x2", "6x1"}) EXPECT_THAT(six, HasSubstr(fmt::format("\n{:>9} ", row)));
+  EXPECT_THAT(printed(GroupsTable(), {8, 256}), HasSubstr("vgg-16        1x8     20.03"));
+  EXPECT_THAT(printed(GroupsTable(), {8, 512}), Not(HasSubstr("vgg-16        1x8     20.03")));
+  EXPECT_THAT(printed(HaloTable(), {.ranks = 2}), HasSubstr("n 224, 2 workers"));
+  // Blocks without outputs.
+  EXPECT_THAT(printed(HaloTable(), {.ranks = 12}), HasSubstr("n  10, 12 workers"));
+  EXPECT_THAT(printed(NcclTable(), {.ranks = 128}), HasSubstr("8 x 16         ring         311.6    559.6   1190.0\n"));
+  EXPECT_FALSE(NcclTable().print({.ranks = 12}).ok());
+  EXPECT_THAT(printed(LayerwiseTable(), {4, 128}),
+              HasSubstr("n4           c4        17.141    0.741    0.668    18.550"));
+  const std::string odd = printed(StrategiesTable(), {.ranks = 3});
+  EXPECT_THAT(odd, HasSubstr("3 devices are no whole number for each of 2 replicas"));
+  EXPECT_THAT(odd, HasSubstr("\ndata                  3 "));
 }
 
 TEST(PrintedTables, TippingEndsWhereTheCurveDoes) {

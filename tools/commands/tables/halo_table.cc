@@ -15,7 +15,8 @@ struct HaloCase {
 constexpr HaloCase kCases[] = {
     {10, 4, 2, 2, 0}, {11, 3, 5, 1, 2}, {11, 3, 5, 1, 0}, {11, 3, 2, 2, 0}, {224, 4, 11, 4, 2}};
 
-std::string Print(const HaloCase& c) {
+std::string Print(HaloCase c, const TableSizes& sizes) {
+  if (sizes.ranks > 0) c.workers = sizes.ranks;
   const Windows windows{(c.n + 2 * c.padding - c.kernel) / c.stride + 1, c.kernel, c.stride, c.padding, false, false};
   const std::vector<int64_t> cuts = BalancedCuts(c.n, c.workers), outputs = BalancedCuts(windows.count, c.workers);
   const Halo halo = PlanHalo(c.n, cuts, outputs, windows);
@@ -28,14 +29,14 @@ std::string Print(const HaloCase& c) {
   return text + "\n";
 }
 
-absl::StatusOr<std::string> PrintAll() {
+absl::StatusOr<std::string> PrintAll(const TableSizes& sizes) {
   std::string text = "halos of workers (inputs, outputs, from the left, from the right); negative: not needed\n";
-  for (const HaloCase& c : kCases) text += Print(c);
+  for (const HaloCase& c : kCases) text += Print(c, sizes);
   return text;
 }
 
 }  // namespace
 
-PaperTable HaloTable() { return {"halo", "Hewett and Grady: unbalanced halos", PrintAll}; }
+PaperTable HaloTable() { return {"halo", "Hewett and Grady: unbalanced halos", true, false, PrintAll}; }
 
 }  // namespace partita

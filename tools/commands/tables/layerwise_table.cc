@@ -35,11 +35,28 @@ std::string Printed(const LayerDegrees& degrees) {
   return text;
 }
 
-absl::StatusOr<std::string> Print() {
+// Replicas, layers that are split by output channels, and convolutions as replicas before dense layers that are split.
+std::vector<Row> RowsOn(int devices, int64_t batch) {
+  std::vector<Row> rows;
+  const LayerDegrees samples{.samples = devices}, channels{.channels = devices};
+  for (const char* const model : {"alexnet", "vgg-16"}) {
+    rows.push_back({model, devices, batch, samples, samples});
+    rows.push_back({model, devices, batch, channels, channels});
+    rows.push_back({model, devices, batch, samples, channels});
+  }
+  return rows;
+}
+
+std::vector<Row> RowsOf(const TableSizes& sizes) {
+  if (sizes.ranks == 0 && sizes.batch == 0) return {std::begin(kRows), std::end(kRows)};
+  return RowsOn(sizes.ranks > 0 ? sizes.ranks : kRows[0].devices, sizes.batch > 0 ? sizes.batch : kRows[0].batch);
+}
+
+absl::StatusOr<std::string> Print(const TableSizes& sizes) {
   std::string text = fmt::format(
       "a step, ms; 8 TFLOP/s, 20 GB/s\n{:<8} {:>7} {:>5}  {:<12} {:<6} {:>9} {:>8} {:>8} {:>9} {:>9}\n", "network",
       "devices", "batch", "convolutions", "dense", "compute", "sync", "transfer", "all", "MB wire");
-  for (const Row& row : kRows) {
+  for (const Row& row : RowsOf(sizes)) {
     ASSIGN_OR_RETURN(const std::vector<Layer> layers, LayersOfShipped(row.model));
     std::vector<LayerDegrees> degrees;
     for (const Layer& layer : layers) {
@@ -55,6 +72,8 @@ absl::StatusOr<std::string> Print() {
 
 }  // namespace
 
-PaperTable LayerwiseTable() { return {"layerwise", "Jia et al.: costs of configurations, layer by layer", Print}; }
+PaperTable LayerwiseTable() {
+  return {"layerwise", "Jia et al.: costs of configurations, layer by layer", true, true, Print};
+}
 
 }  // namespace partita

@@ -106,7 +106,7 @@ absl::StatusOr<GradedPoint> Grade(const MeasuredSpeedup& measured) {
   return GradedPoint{what, "times", speedup, measured.speedup, measured.source};
 }
 
-absl::StatusOr<std::string> Print() {
+absl::StatusOr<std::string> Print(const TableSizes&) {
   ASSIGN_OR_RETURN(const std::vector<GradedPoint> points, GradeMeasured());
   std::string text = kLeftOut;
   text += fmt::format("{:<52} {:>9} {:>9}       {:>7}\n", "", "predicted", "measured", "error");
@@ -136,6 +136,8 @@ absl::StatusOr<std::vector<GradedPoint>> GradeMeasured() {
   return points;
 }
 
-PaperTable MeasuredTable() { return {"measured", "what others measured, beside what is predicted", Print}; }
+PaperTable MeasuredTable() {
+  return {"measured", "what others measured, beside what is predicted", false, false, Print};
+}
 
 }  // namespace partita

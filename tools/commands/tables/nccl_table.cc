@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "partitioner/cost/nccl_cost.h"
+#include "runtime/base/status.h"
 #include "tools/commands/tables/tables.h"
 
 namespace partita {
@@ -10,12 +11,24 @@ struct Machines {
   int ranks, nodes;
 };
 constexpr Machines kMachines[] = {{2, 1}, {8, 1}, {128, 16}};
+constexpr int kGpusOfNode = 8;
 
-absl::StatusOr<std::string> Print() {
+absl::StatusOr<std::vector<Machines>> MachinesOf(const TableSizes& sizes) {
+  if (sizes.ranks == 0) return std::vector<Machines>(std::begin(kMachines), std::end(kMachines));
+  if (sizes.ranks <= kGpusOfNode) return std::vector<Machines>{{sizes.ranks, 1}};
+  if (sizes.ranks % kGpusOfNode != 0) {
+    return InvalidArgument("flag --ranks is {}; expected 1 to {}, or a multiple of {}, the GPUs of a node", sizes.ranks,
+                           kGpusOfNode, kGpusOfNode);
+  }
+  return std::vector<Machines>{{sizes.ranks, sizes.ranks / kGpusOfNode}};
+}
+
+absl::StatusOr<std::string> Print(const TableSizes& sizes) {
+  ASSIGN_OR_RETURN(const std::vector<Machines> all, MachinesOf(sizes));
   std::string text =
       fmt::format("latency of an all_reduce over NVLink and InfiniBand, us\n{:<14} {:<9} {:>8} {:>8} {:>8}\n",
                   "GPUs x nodes", "algorithm", "LL", "LL128", "Simple");
-  for (const Machines& machines : kMachines) {
+  for (const Machines& machines : all) {
     NcclTopology topology;
     topology.ranks = machines.ranks;
     topology.nodes = machines.nodes;
@@ -33,6 +46,6 @@ absl::StatusOr<std::string> Print() {
 
 }  // namespace
 
-PaperTable NcclTable() { return {"nccl", "NCCL's own model: latencies of rings and trees", Print}; }
+PaperTable NcclTable() { return {"nccl", "NCCL's own model: latencies of rings and trees", true, false, Print}; }
 
 }  // namespace partita

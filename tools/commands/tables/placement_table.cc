@@ -121,7 +121,7 @@ absl::Status PlaceWith(PlacedPart::Pools pools, int64_t samples, double launch_s
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::string> Print() {
+absl::StatusOr<std::string> Print(const TableSizes&) {
   ASSIGN_OR_RETURN(std::string text, PlaceToys());
   ASSIGN_OR_RETURN(const std::vector<PlacedPart> parts, PlaceInception());
   text += fmt::format(
@@ -160,6 +160,6 @@ absl::StatusOr<std::vector<PlacedPart>> PlaceInception() {
   return parts;
 }
 
-PaperTable PlacementsTable() { return {"placement", "Pal et al.: a device for each op", Print}; }
+PaperTable PlacementsTable() { return {"placement", "Pal et al.: a device for each op", false, false, Print}; }
 
 }  // namespace partita

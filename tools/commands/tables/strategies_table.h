@@ -2,6 +2,7 @@
 #ifndef PARTITA_TOOLS_COMMANDS_TABLES_STRATEGIES_TABLE_H_
 #define PARTITA_TOOLS_COMMANDS_TABLES_STRATEGIES_TABLE_H_
 
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -15,10 +16,11 @@ struct ComparedStrategy {
   int devices = 1;
   EpochCost formula;    // of a step
   StepTimes simulated;  // likewise; of each the most of any device
+  std::string refusal;  // why there is no such plan on these devices; empty: there is one
 };
 
-// VGG-16 without dropout at 32 images a device, on 4 and 16 devices that the formulas speak of.
-absl::StatusOr<std::vector<ComparedStrategy>> CompareStrategies();
+// VGG-16 without dropout at 32 images a device, on each number of devices that the formulas speak of.
+absl::StatusOr<std::vector<ComparedStrategy>> CompareStrategies(const std::vector<int>& devices = {4, 16});
 
 }  // namespace partita
 

@@ -13,6 +13,14 @@ const std::vector<PaperTable>& Tables() {
   return tables;
 }
 
+std::vector<int> DivisorsOf(int count) {
+  std::vector<int> divisors;
+  for (int divisor = 1; divisor <= count; ++divisor) {
+    if (count % divisor == 0) divisors.push_back(divisor);
+  }
+  return divisors;
+}
+
 absl::StatusOr<std::vector<Layer>> LayersOfShipped(const std::string& model) {
   ModelOptions options;
   options.batch = 1;

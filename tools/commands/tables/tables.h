@@ -13,10 +13,18 @@
 
 namespace partita {
 
+// Sizes that a table is printed for; 0: those of the paper.
+struct TableSizes {
+  int ranks = 0;      // P
+  int64_t batch = 0;  // B, global
+};
+
 struct PaperTable {
   std::string name;
   std::string summary;  // one line: the paper, and what is told
-  std::function<absl::StatusOr<std::string>()> print;
+  bool takes_ranks = false, takes_batch = false;
+  // kInvalidArgument: the table has no row for these sizes.
+  std::function<absl::StatusOr<std::string>(const TableSizes& sizes)> print;
 };
 
 // In the order of docs/papers.md.
@@ -41,6 +49,9 @@ struct TippingOptions {
   int most_devices = 2;
 };
 absl::StatusOr<std::string> FormatTipping(const EpochCurve& curve, const TippingOptions& options);
+
+// In how many equal parts `count` things can be divided: its divisors, ascending.
+std::vector<int> DivisorsOf(int count);
 
 // The layers of a shipped network, of one sample.
 absl::StatusOr<std::vector<Layer>> LayersOfShipped(const std::string& model);

@@ -38,7 +38,7 @@ std::string Identities() {
   return text;
 }
 
-absl::StatusOr<std::string> Print() {
+absl::StatusOr<std::string> Print(const TableSizes&) {
   ASSIGN_OR_RETURN(std::string text, FormatTipping(Inception(), {kSplit, kSpeedup, kBatch, 256}));
   text += "\nE(2N)/E(N) from which two devices a replica are better:";
   for (double speedup : {1.32, 1.15, 1.22}) {
@@ -67,6 +67,6 @@ absl::StatusOr<std::string> FormatTipping(const EpochCurve& curve, const Tipping
                          : "the hybrid is nowhere sooner\n");
 }
 
-PaperTable TippingTable() { return {"tipping", "Pal et al.: replicas or larger replicas", Print}; }
+PaperTable TippingTable() { return {"tipping", "Pal et al.: replicas or larger replicas", false, false, Print}; }
 
 }  // namespace partita
