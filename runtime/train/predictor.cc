@@ -33,6 +33,14 @@ void AddRows(const std::vector<HostTensor>& batch, int64_t rows, Predictions& pr
   }
 }
 
+// Nothing was predicted of a sample that is empty.
+void ClearRow(int64_t row, Predictions& predictions) {
+  for (HostTensor& tensor : predictions) {
+    const size_t row_bytes = tensor.bytes.size() / static_cast<size_t>(tensor.shape[0]);
+    std::fill_n(tensor.bytes.begin() + static_cast<int64_t>(static_cast<size_t>(row) * row_bytes), row_bytes, '\0');
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<std::optional<Predictions>> PredictSet(Session& session, std::shared_ptr<const BatchSource> source,
@@ -45,8 +53,12 @@ absl::StatusOr<std::optional<Predictions>> PredictSet(Session& session, std::sha
   }
   const auto take = [&](const WalkedBatch& batch) -> absl::Status {
     ASSIGN_OR_RETURN(const std::vector<HostTensor> values, session.FinishPrediction());
-    const int64_t rows = source->batch_rows();
-    AddRows(values, std::min(rows, source->samples() - batch.number * rows), predictions);
+    const int64_t first = batch.number * source->batch_rows();
+    const int64_t rows = std::min(source->batch_rows(), source->samples() - first);
+    AddRows(values, rows, predictions);
+    for (int64_t row = 0; row < rows; ++row) {
+      if (source->is_empty(first + row)) ClearRow(first + row, predictions);
+    }
     return absl::OkStatus();
   };
   ASSIGN_OR_RETURN(const bool whole, WalkSet(session, kPredictEntry, source, stop, take));

@@ -76,7 +76,8 @@ absl::StatusOr<int> RunPredict(const CommandContext& context) {
                                .test = Need::kYes,
                                .preprocessing = PreprocessingOf(beginning),
                                .scales = ScalesOf(beginning),
-                               .reads = reads};
+                               .reads = reads,
+                               .empty_lines = true};
   ASSIGN_OR_RETURN(const TrainingData data, ReadData(flags, model.graph, request));
   RETURN_IF_ERROR(CheckImages(*beginning, data));
   // Which fields are needed, the program says; what is given in them, the data.

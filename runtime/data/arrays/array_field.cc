@@ -157,8 +157,8 @@ absl::Status CheckLengths(const std::string& name, const WantedField& wanted, co
   const auto count = static_cast<int64_t>(bytes.size() / sizeof(int32_t));
   for (int64_t i = 0; wanted.places > 0 && i < count; ++i) {
     const auto length = ElementOf<int32_t>(bytes, i);
-    if (length >= 1 && length <= wanted.places) continue;
-    return InvalidArgument("{} is length {}, the graph's sequences have 1 to {} places", Place(name, wanted.field, i),
+    if (length >= 0 && length <= wanted.places) continue;
+    return InvalidArgument("{} is length {}, the graph's sequences have 0 to {} places", Place(name, wanted.field, i),
                            length, wanted.places);
   }
   return absl::OkStatus();

@@ -8,10 +8,11 @@
 
 namespace partita {
 
-absl::StatusOr<PairSet> ReadPairs(const std::string& source, const std::string& target, const Vocabulary& vocabulary) {
+absl::StatusOr<PairSet> ReadPairs(const std::string& source, const std::string& target, const Vocabulary& vocabulary,
+                                  EmptyLines empty) {
   PairSet pairs;
-  ASSIGN_OR_RETURN(pairs.source, ReadSentences(source, vocabulary));
-  ASSIGN_OR_RETURN(pairs.target, ReadSentences(target, vocabulary));
+  ASSIGN_OR_RETURN(pairs.source, ReadSentences(source, vocabulary, empty));
+  ASSIGN_OR_RETURN(pairs.target, ReadSentences(target, vocabulary, empty));
   if (pairs.source.count() == pairs.target.count()) return pairs;
   return InvalidArgument("{}: found {} lines, {} has {}; each line is the translation of its line there", target,
                          pairs.target.count(), source, pairs.source.count());

@@ -19,7 +19,8 @@ struct PairSet {
 };
 
 // As ReadSentences; kInvalidArgument as well: files with different numbers of lines.
-absl::StatusOr<PairSet> ReadPairs(const std::string& source, const std::string& target, const Vocabulary& vocabulary);
+absl::StatusOr<PairSet> ReadPairs(const std::string& source, const std::string& target, const Vocabulary& vocabulary,
+                                  EmptyLines empty = EmptyLines::kRefused);
 
 // Sources alone, for a graph that reads no targets: those have no words.
 absl::StatusOr<PairSet> ReadSources(const std::string& source, const Vocabulary& vocabulary,

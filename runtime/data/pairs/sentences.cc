@@ -30,7 +30,10 @@ absl::Status AddSentence(std::string_view line, const std::string& place, const 
     }
     sentences.words.push_back(id);
   }
-  if (position == 0 && empty == EmptyLines::kRefused) return InvalidArgument("{}: found no words", place);
+  if (position == 0 && empty == EmptyLines::kRefused) {
+    return InvalidArgument("{}: found no words; expected at least one: remove the line, and its line in the other file",
+                           place);
+  }
   sentences.ends.push_back(static_cast<int64_t>(sentences.words.size()));
   return absl::OkStatus();
 }

@@ -50,7 +50,7 @@ absl::StatusOr<std::shared_ptr<const BatchSource>> ReadSet(const fs::path& set, 
                                                            std::string& manifest) {
   if (need == Need::kNo || !HasSide(set)) return nullptr;
   const std::string source = set.string() + kSource, target = set.string() + kTarget;
-  ASSIGN_OR_RETURN(PairSet pairs, NeedTargets(options.wanted) ? ReadPairs(source, target, vocabulary)
+  ASSIGN_OR_RETURN(PairSet pairs, NeedTargets(options.wanted) ? ReadPairs(source, target, vocabulary, empty)
                                                               : ReadSources(source, vocabulary, empty));
   WarnOfUnknownWords(source, pairs.source.words, vocabulary);
   if (NeedTargets(options.wanted)) WarnOfUnknownWords(target, pairs.target.words, vocabulary);
