@@ -6,9 +6,12 @@ import os
 import resource
 import shutil
 import subprocess
+import tempfile
 import unittest
 
-from tests.tools.commands.trainer_case import LENET, MLP, TRAINER, TrainerCase, without_launchers
+from tests.tools.commands.trainer_case import LENET, MLP, TRAINER, TrainerCase, example, without_launchers
+
+BUILD_MODEL = os.path.abspath("tools/models/build_model")
 
 # Values that changed what was computed or printed, or could.
 HOSTILE = {
@@ -39,8 +42,17 @@ HOSTILE = {
     "TCMALLOC_RELEASE_RATE": ["100"],
 }
 
+# Of the graphs that are built, the smallest of a kind.
+SMALL = {
+    "big-lstm": ["--batch=4", "--length=3", "--hidden=16", "--projection=8", "--layers=2", "--vocabulary=24"],
+    "gnmt": ["--batch=4", "--hidden=12", "--layers=2", "--vocabulary=24", "--source-length=4", "--target-length=4"],
+}
+
 PIDS = "/sys/fs/cgroup/pids"
 QUOTAS = "/sys/fs/cgroup/cpu"
+
+# All graphs under each variable: `tools/test --all`.
+ALL_CASES = "PARTITA_ALL_CASES" in os.environ
 
 
 @contextlib.contextmanager
@@ -88,18 +100,49 @@ class EnvironmentTest(TrainerCase):
         self.assertEqual(os.listdir(self.folder), [])
         return model
 
-    def compare(self, graph, *arguments):
+    def built(self, model):
+        """A small graph of a shipped kind, outside of the folder of runs."""
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        graph = os.path.join(folder.name, model + ".pbtxt")
+        self.execute(BUILD_MODEL, model, *SMALL[model], "--output=" + graph)
+        return graph
+
+    def graphs(self):
+        """What runs under the variables: a graph of each kind, and flags of its own."""
+        mini, words, pairs = example("mini_inception.pbtxt"), self.built("big-lstm"), self.built("gnmt")
+        return {
+            "dense": (MLP, "--batch=1024"),
+            "convolutional": (LENET, "--batch=128"),
+            "branches": (mini, "--batch=8"),
+            "words": (words,),
+            "pairs": (pairs,),
+            "dense in bf16": (MLP, "--batch=256", "--precision=bf16"),
+            "convolutional in bf16": (LENET, "--batch=32", "--precision=bf16"),
+            "branches in bf16": (mini, "--batch=8", "--precision=bf16"),
+            "words in bf16": (words, "--precision=bf16"),
+            "pairs in bf16": (pairs, "--precision=bf16"),
+        }
+
+    def compare(self, name, line, environments):
+        graph, *arguments = line
         right = self.trained(graph, arguments, {})
-        for name, values in HOSTILE.items():
-            for value in values:
-                with self.subTest(variable=name, value=value):
-                    self.assertEqual(self.trained(graph, arguments, {name: value}), right)
+        for variables in environments:
+            with self.subTest(graph=name, variables=variables):
+                self.assertEqual(self.trained(graph, arguments, variables), right)
 
-    def test_no_variable_changes_what_a_dense_graph_learns(self):
-        self.compare(MLP, "--batch=1024")
+    def test_no_variable_changes_what_a_graph_learns(self):
+        """Each value by itself where kernels are few; all graphs with each, where all cases are asked for."""
+        single = [{name: value} for name, values in HOSTILE.items() for value in values]
+        for name, line in self.graphs().items():
+            if ALL_CASES or name in ("dense", "convolutional"):
+                self.compare(name, line, single)
 
-    def test_no_variable_changes_what_a_convolutional_graph_learns(self):
-        self.compare(LENET, "--batch=128")
+    def test_no_variables_together_change_what_a_graph_learns(self):
+        """First values, then last ones: a variable that hides another is not there in both."""
+        together = [{name: values[place] for name, values in HOSTILE.items()} for place in (0, -1)]
+        for name, line in self.graphs().items():
+            self.compare(name, line, together)
 
     def test_no_variable_changes_what_ranks_learn(self):
         """All at once, for threads as ranks and for processes."""
