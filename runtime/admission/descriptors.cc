@@ -3,8 +3,6 @@
 #include <fcntl.h>
 #include <sys/resource.h>
 
-#include <cerrno>
-
 #include "runtime/base/status.h"
 
 namespace partita {
@@ -28,12 +26,6 @@ absl::Status CheckDescriptors(const std::string& what, int64_t needed) {
   if (free >= needed) return absl::OkStatus();
   return ResourceExhausted("{} needs {} descriptors, and only {} are left of the limit of {}; raise it (ulimit -n)",
                            what, needed, free, limit.rlim_cur);
-}
-
-bool LacksDescriptors(int error) { return error == EMFILE || error == ENFILE; }
-
-absl::Status NoDescriptors(const std::string& what) {
-  return ResourceExhausted("{}: there are no more descriptors; raise the limit (ulimit -n)", what);
 }
 
 }  // namespace partita

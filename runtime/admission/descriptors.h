@@ -13,12 +13,6 @@ namespace partita {
 // library meets on the way looks like a peer that does not answer.
 absl::Status CheckDescriptors(const std::string& what, int64_t needed);
 
-// What a system call lacked that failed with this errno.
-bool LacksDescriptors(int error);
-
-// kResourceExhausted, of such a call.
-absl::Status NoDescriptors(const std::string& what);
-
 }  // namespace partita
 
 #endif  // PARTITA_RUNTIME_ADMISSION_DESCRIPTORS_H_

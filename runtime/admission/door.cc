@@ -9,8 +9,8 @@
 #include <cerrno>
 #include <vector>
 
-#include "runtime/admission/descriptors.h"
 #include "runtime/base/check.h"
+#include "runtime/base/exhaustion.h"
 #include "runtime/base/status.h"
 
 namespace partita {

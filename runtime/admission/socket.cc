@@ -15,7 +15,7 @@
 #include <optional>
 #include <string_view>
 
-#include "runtime/admission/descriptors.h"
+#include "runtime/base/exhaustion.h"
 #include "runtime/base/number.h"
 #include "runtime/base/status.h"
 

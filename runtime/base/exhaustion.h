@@ -1,14 +1,34 @@
-// Turns a lack of memory or of threads, which the standard library tells by exceptions, into errors.
+// Turns a lack of memory, threads or descriptors into errors that name the limit.
 #ifndef PARTITA_RUNTIME_BASE_EXHAUSTION_H_
 #define PARTITA_RUNTIME_BASE_EXHAUSTION_H_
 
+#include <cstdint>
 #include <new>
+#include <optional>
 #include <stdexcept>
+#include <string>
 #include <system_error>
 
 #include "runtime/base/status.h"
 
 namespace partita {
+
+// What a system call lacked that failed with this errno: `ulimit -n`, or the same of the machine.
+bool LacksDescriptors(int error);
+
+// kResourceExhausted, of such a call; `what`: "FILE: cannot open".
+absl::Status NoDescriptors(const std::string& what);
+
+// Names the limit that was met and its value: pids.max of a control group that is full or has refused threads, else
+// `ulimit -u` (`of_user`; none: unlimited), else what else it can be, and says what to do. `root`: memory.h.
+std::string DescribeThreadLimit(std::optional<int64_t> of_user, const std::string& root);
+
+// kResourceExhausted, of a call that failed with this errno; `what`: "FOLDER: cannot start a thread". Names the limit,
+// as it is now: call it before anything else ends.
+absl::Status NoThread(const std::string& what, int error);
+
+// kResourceExhausted, of what the standard library could not do: of a thread that it could not start, the limit.
+absl::Status SystemRefuses(const char* what, const std::system_error& error);
 
 // What `work` returns (a Status or a StatusOr). kResourceExhausted, which begins with `what`, if it ended for want of
 // memory or of a thread. To be put around what a caller of the library calls, and around what a thread runs: an
@@ -22,7 +42,7 @@ auto OrExhausted(const char* what, Work&& work) -> decltype(work()) {
   } catch (const std::length_error&) {
     return ResourceExhausted("{}: there is no memory for so much at once", what);
   } catch (const std::system_error& error) {
-    return ResourceExhausted("{}: the system refuses: {}", what, error.what());
+    return SystemRefuses(what, error);
   }
 }
 

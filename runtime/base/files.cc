@@ -14,6 +14,7 @@
 #include <system_error>
 #include <utility>
 
+#include "runtime/base/exhaustion.h"
 #include "runtime/base/memory.h"
 #include "runtime/base/status.h"
 
@@ -47,9 +48,7 @@ std::string Reason(int error) { return std::generic_category().message(error); }
 absl::Status SystemError(const char* what, const std::string& path) {
   const int error = errno;
   if (error == ENOSPC || error == EDQUOT) return ResourceExhausted("{}: cannot {}: {}", path, what, Reason(error));
-  if (error == EMFILE || error == ENFILE) {
-    return ResourceExhausted("{}: cannot {}: there are no more descriptors; raise the limit (ulimit -n)", path, what);
-  }
+  if (LacksDescriptors(error)) return NoDescriptors(path + ": cannot " + what);
   return InvalidArgument("{}: cannot {}: {}", path, what, Reason(error));
 }
 

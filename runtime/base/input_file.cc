@@ -20,9 +20,7 @@ namespace {
 constexpr size_t kLargestTransfer = size_t{1} << 30;
 
 absl::Status CannotBe(const char* what, const std::string& path) {
-  if (errno == EMFILE || errno == ENFILE) {
-    return ResourceExhausted("{}: cannot {}: there are no more descriptors; raise the limit (ulimit -n)", path, what);
-  }
+  if (LacksDescriptors(errno)) return NoDescriptors(path + ": cannot " + what);
   // std::strerror is not thread-safe; this is.
   return InvalidArgument("{}: cannot {}: {}", path, what, std::generic_category().message(errno));
 }

@@ -19,16 +19,13 @@ constexpr int64_t kUnlimited = std::numeric_limits<int64_t>::max();
 
 // The names of one version's files. Both count pages of files as used, which would make a reader of files look full.
 struct Version {
-  const char* mount;
   const char* limit;
   const char* used;
   const char* file_pages[2];
 };
-constexpr Version kVersion2 = {"/sys/fs/cgroup", "memory.max", "memory.current", {"active_file", "inactive_file"}};
-constexpr Version kVersion1 = {"/sys/fs/cgroup/memory",
-                               "memory.limit_in_bytes",
-                               "memory.usage_in_bytes",
-                               {"total_active_file", "total_inactive_file"}};
+constexpr Version kVersion2 = {"memory.max", "memory.current", {"active_file", "inactive_file"}};
+constexpr Version kVersion1 = {
+    "memory.limit_in_bytes", "memory.usage_in_bytes", {"total_active_file", "total_inactive_file"}};
 
 // Nothing where there is no such file, or it says "max".
 std::optional<int64_t> ReadNumber(const std::string& path) {
@@ -71,21 +68,6 @@ void LimitToGroup(const std::string& folder, const Version& version, HostMemory&
   memory.total = std::min(memory.total, *limit);
 }
 
-// The group at `path` and all around it: each limits what is inside. A container may see its own group as the topmost
-// one, and then has no folder of that path.
-void LimitToGroups(const std::string& mount, std::string path, const Version& version, HostMemory& memory) {
-  while (true) {
-    LimitToGroup(mount + path, version, memory);
-    const size_t slash = path.rfind('/');
-    if (slash == std::string::npos) return;
-    path.resize(slash);
-  }
-}
-
-bool Controls(const std::string& controllers, const std::string& wanted) {
-  return ("," + controllers + ",").find("," + wanted + ",") != std::string::npos;
-}
-
 void LimitToAddressSpace(HostMemory& memory) {
   rlimit limit{};
   if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return;
@@ -99,14 +81,8 @@ void LimitToAddressSpace(HostMemory& memory) {
 
 HostMemory MeasureMemory(const std::string& root) {
   HostMemory memory = OfMachine(root);
-  std::ifstream groups(root + "/proc/self/cgroup");
-  for (std::string line; std::getline(groups, line);) {  // "number:controllers:path"
-    const size_t first = line.find(':'), second = line.find(':', first + 1);
-    if (first == std::string::npos || second == std::string::npos) continue;
-    const std::string controllers = line.substr(first + 1, second - first - 1);
-    const std::string path = line.substr(second + 1);
-    if (controllers.empty()) LimitToGroups(root + kVersion2.mount, path, kVersion2, memory);
-    if (Controls(controllers, "memory")) LimitToGroups(root + kVersion1.mount, path, kVersion1, memory);
+  for (const ControlGroup& group : ControlGroupsOf("memory", root)) {
+    LimitToGroup(group.folder, group.version == 2 ? kVersion2 : kVersion1, memory);
   }
   return memory;
 }

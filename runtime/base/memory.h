@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 
@@ -25,6 +26,17 @@ HostMemory MeasureMemory(const std::string& root);
 // kResourceExhausted: `what` needs more bytes than are free. To be asked before memory is taken whose size a file or a
 // flag has chosen.
 absl::Status CheckMemory(const std::string& what, int64_t bytes);
+
+struct ControlGroup {
+  int version = 2;
+  std::string path;    // in its hierarchy, as /proc/self/cgroup says it; "": the topmost group
+  std::string folder;  // where its files are
+};
+
+// Groups of both versions that `controller` ("memory", "cpu", "pids") may limit, from the inside to the outside. `root`
+// stands in front of /proc and /sys: tests plant files there. A folder may be missing: a container that sees its own
+// group as the topmost one has none of the path that is told. Thread-safe.
+std::vector<ControlGroup> ControlGroupsOf(const std::string& controller, const std::string& root);
 
 }  // namespace partita
 

@@ -11,6 +11,7 @@
 
 #include "ops/host/kernel/parallel.h"
 #include "runtime/base/alignment.h"
+#include "runtime/base/exhaustion.h"
 #include "runtime/base/memory.h"
 #include "runtime/device/host/kernel_team.h"
 
@@ -151,7 +152,7 @@ absl::StatusOr<std::vector<double>> TimeForms(const LocalNode& node, std::span<c
       seconds = started.ok() ? TimeHere(node, forms, now) : started;
     }).join();
   } catch (const std::system_error& error) {
-    return absl::ResourceExhaustedError(fmt::format("there is no thread to time a kernel on: {}", error.what()));
+    return SystemRefuses("timing kernels", error);
   }
   return seconds;
 }

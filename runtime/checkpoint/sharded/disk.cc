@@ -12,6 +12,7 @@
 #include <system_error>
 #include <utility>
 
+#include "runtime/base/exhaustion.h"
 #include "runtime/base/status.h"
 
 namespace partita {
@@ -33,9 +34,7 @@ absl::Status CannotBe(const char* what, const std::string& path) {
                            path, what);
   }
   const std::string reason = std::generic_category().message(error);  // std::strerror is not thread-safe
-  if (error == EMFILE || error == ENFILE) {
-    return ResourceExhausted("{}: cannot {}: there are no more descriptors; raise the limit (ulimit -n)", path, what);
-  }
+  if (LacksDescriptors(error)) return NoDescriptors(path + ": cannot " + what);
   if (error == ENOSPC || error == EDQUOT || error == EIO) {
     return ResourceExhausted("{}: cannot {}: {}", path, what, reason);
   }

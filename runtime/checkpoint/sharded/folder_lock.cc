@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <system_error>
 
+#include "runtime/base/exhaustion.h"
 #include "runtime/base/status.h"
 
 namespace partita {
@@ -37,9 +38,7 @@ absl::StatusOr<FolderLock> FolderLock::Take(const std::string& folder) {
     return InvalidArgument("{}: is a symbolic link; expected a file: links in a checkpoint folder are not followed",
                            path);
   }
-  if (fd < 0 && (errno == EMFILE || errno == ENFILE)) {
-    return ResourceExhausted("{}: cannot create: there are no more descriptors; raise the limit (ulimit -n)", path);
-  }
+  if (fd < 0 && LacksDescriptors(errno)) return NoDescriptors(path + ": cannot create");
   if (fd < 0) return InvalidArgument("{}: cannot create: {}", path, Reason());
   FolderLock lock(folder, fd);
   struct stat info;

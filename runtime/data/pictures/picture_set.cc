@@ -9,6 +9,7 @@
 #include <system_error>
 #include <utility>
 
+#include "runtime/base/exhaustion.h"
 #include "runtime/base/status.h"
 
 namespace partita {
@@ -49,10 +50,7 @@ absl::Status ReadPictureStart(const PictureSet& set, const PictureSample& sample
                               std::vector<uint8_t>& bytes) {
   bytes.resize(static_cast<size_t>(std::min(count, sample.size)));
   const int fd = ::open(FileOf(set, sample).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-  if (fd < 0 && (errno == EMFILE || errno == ENFILE)) {
-    return ResourceExhausted("{}: cannot open: there are no more descriptors; raise the limit (ulimit -n)",
-                             FileOf(set, sample));
-  }
+  if (fd < 0 && LacksDescriptors(errno)) return NoDescriptors(FileOf(set, sample) + ": cannot open");
   if (fd < 0) {
     return InvalidArgument("{}: cannot open: {}", FileOf(set, sample), std::generic_category().message(errno));
   }

@@ -15,6 +15,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "runtime/base/exhaustion.h"
 #include "runtime/base/status.h"
 
 namespace partita {
@@ -257,9 +258,7 @@ class TarReader {
 
 absl::StatusOr<std::vector<TarEntry>> ReadTarIndex(const std::string& path) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-  if (fd < 0 && (errno == EMFILE || errno == ENFILE)) {
-    return ResourceExhausted("{}: cannot open: there are no more descriptors; raise the limit (ulimit -n)", path);
-  }
+  if (fd < 0 && LacksDescriptors(errno)) return NoDescriptors(path + ": cannot open");
   if (fd < 0) return InvalidArgument("{}: cannot open: {}", path, std::generic_category().message(errno));
   return TarReader(path, fd).Read();
 }

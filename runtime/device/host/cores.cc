@@ -10,12 +10,10 @@
 #include <fstream>
 #include <memory>
 
+#include "runtime/base/memory.h"
+
 namespace partita {
 namespace {
-
-constexpr char kMount2[] = "/sys/fs/cgroup";
-// Where systems mount the controller of version 1, by itself or with the one that counts.
-constexpr const char* kMounts1[] = {"/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct", "/sys/fs/cgroup/cpuacct,cpu"};
 
 struct FreeSet {
   void operator()(cpu_set_t* set) const { CPU_FREE(set); }
@@ -56,38 +54,11 @@ std::optional<double> Quota1(const std::string& folder) {
   return Share(quota[0], period[0]);
 }
 
-// The least quota of the group at `path` and of all around it. A container may see its own group as the topmost one,
-// and then has no folder of that path.
-std::optional<double> LeastQuota(const std::string& mount, std::string path,
-                                 std::optional<double> (*quota_of)(const std::string& folder)) {
-  std::optional<double> least;
-  while (true) {
-    const std::optional<double> quota = quota_of(mount + path);
-    if (quota && (!least || *quota < *least)) least = quota;
-    const size_t slash = path.rfind('/');
-    if (slash == std::string::npos) return least;
-    path.resize(slash);
-  }
-}
-
-bool Controls(const std::string& controllers, const std::string& wanted) {
-  return ("," + controllers + ",").find("," + wanted + ",") != std::string::npos;
-}
-
 std::optional<double> QuotaOf(const std::string& root) {
   std::optional<double> least;
-  const auto limit = [&least](std::optional<double> quota) {
+  for (const ControlGroup& group : ControlGroupsOf("cpu", root)) {
+    const std::optional<double> quota = group.version == 2 ? Quota2(group.folder) : Quota1(group.folder);
     if (quota && (!least || *quota < *least)) least = quota;
-  };
-  std::ifstream groups(root + "/proc/self/cgroup");
-  for (std::string line; std::getline(groups, line);) {  // "number:controllers:path"
-    const size_t first = line.find(':'), second = line.find(':', first + 1);
-    if (first == std::string::npos || second == std::string::npos) continue;
-    const std::string controllers = line.substr(first + 1, second - first - 1);
-    const std::string path = line.substr(second + 1);
-    if (controllers.empty()) limit(LeastQuota(root + kMount2, path, Quota2));
-    if (!Controls(controllers, "cpu")) continue;
-    for (const char* const mount : kMounts1) limit(LeastQuota(root + mount, path, Quota1));
   }
   return least;
 }

@@ -1,6 +1,5 @@
 #include "runtime/device/host/host_stream.h"
 
-#include <cstring>
 #include <utility>
 
 #ifndef PARTITA_NO_OPENMP
@@ -8,6 +7,7 @@
 #endif
 
 #include "runtime/base/check.h"
+#include "runtime/base/exhaustion.h"
 #include "runtime/base/status.h"
 #include "runtime/device/host/host_captured_step.h"
 #include "runtime/device/host/host_event.h"
@@ -60,7 +60,7 @@ absl::Status HostStream::Start(std::span<const int> cores) {
     error = pthread_create(&thread_, &attributes, run, this);
   }
   pthread_attr_destroy(&attributes);
-  if (error != 0) return ResourceExhausted("stream '{}': cannot start its thread: {}", name_, std::strerror(error));
+  if (error != 0) return NoThread(fmt::format("stream '{}': cannot start its thread", name_), error);
   started_ = true;
   pthread_setname_np(thread_, name_.substr(0, 15).c_str());  // what the kernel keeps; only debuggers read it
   return absl::OkStatus();

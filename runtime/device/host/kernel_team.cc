@@ -1,18 +1,15 @@
 #include "runtime/device/host/kernel_team.h"
 
-#include <sys/resource.h>
-
 #include <condition_variable>
-#include <cstring>
 #include <limits>
 #include <mutex>
-#include <string>
 #include <vector>
 
 #ifdef _OPENMP
 #include <omp.h>
 #endif
 
+#include "runtime/base/exhaustion.h"
 #include "runtime/base/status.h"
 
 namespace partita {
@@ -72,13 +69,6 @@ absl::Status MakeTeam(int threads) {
 
 #endif
 
-// The limit that `ulimit -u` shows.
-std::string ThreadsOfUser() {
-  rlimit limit{};
-  if (getrlimit(RLIMIT_NPROC, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return "unlimited";
-  return std::to_string(limit.rlim_cur);
-}
-
 }  // namespace
 
 absl::Status TryThreads(int count, StartThread start) {
@@ -90,13 +80,13 @@ absl::Status TryThreads(int count, StartThread start) {
     error = start(&thread, nullptr, PassGate, &gate);
     if (error == 0) threads.push_back(thread);
   }
+  // While the others are there, so that the limit that was met is full.
+  const absl::Status status =
+      error == 0 ? absl::OkStatus()
+                 : NoThread(fmt::format("cannot start thread {} of {} for kernels", threads.size() + 1, count), error);
   gate.Open();
   for (const pthread_t thread : threads) pthread_join(thread, nullptr);
-  if (error == 0) return absl::OkStatus();
-  return ResourceExhausted(
-      "cannot start thread {} of {} for kernels: {}; the limit may be `ulimit -u` ({}), pids.max of the control group "
-      "or memory; raise it, or take fewer threads with --threads",
-      threads.size() + 1, count, std::strerror(error), ThreadsOfUser());
+  return status;
 }
 
 absl::Status StartKernelTeam() {

@@ -30,8 +30,21 @@ TEST(OrExhausted, AnExceptionForWantOfSomethingIsAnError) {
     throw std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again), "thread");
   });
   EXPECT_EQ(thread.status().code(), absl::StatusCode::kResourceExhausted);
-  EXPECT_EQ(std::string(thread.status().message()),
-            "work: the system refuses: thread: Resource temporarily unavailable");
+  EXPECT_EQ(
+      std::string(thread.status().message()).find("work: cannot start a thread: Resource temporarily unavailable; "), 0)
+      << thread.status();
+  const auto device = OrExhausted(
+      "work", []() -> absl::Status { throw std::system_error(std::make_error_code(std::errc::io_error), "read"); });
+  EXPECT_EQ(device, absl::ResourceExhaustedError("work: the system refuses: read: Input/output error"));
+}
+
+TEST(Descriptors, AreToldByErrno) {
+  EXPECT_TRUE(LacksDescriptors(EMFILE));
+  EXPECT_TRUE(LacksDescriptors(ENFILE));
+  EXPECT_FALSE(LacksDescriptors(ENOENT));
+  EXPECT_EQ(NoDescriptors("a.npy: cannot open"),
+            absl::ResourceExhaustedError("a.npy: cannot open: there are no more descriptors; raise the limit (ulimit "
+                                         "-n)"));
 }
 
 TEST(OrExhausted, OtherExceptionsAreBugsAndNobodyHidesThem) {

@@ -13,7 +13,7 @@
 #include <csignal>
 #include <cstring>
 
-#include "runtime/admission/descriptors.h"
+#include "runtime/base/exhaustion.h"
 #include "runtime/base/status.h"
 #include "tools/commands/processes/finish_writing.h"
 #include "tools/commands/processes/signals.h"
@@ -107,13 +107,14 @@ absl::Status ChildProcesses::Start(const std::vector<std::string>& arguments,
   pthread_sigmask(SIG_BLOCK, &warnings, &before);
   const pid_t pid = fork();
   if (pid == 0) RunChild(argument_list.data(), environment_list.data(), parent, out[1], error[1]);
+  const int error_of_fork = errno;
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   close(out[1]);
   close(error[1]);
   if (pid < 0) {
     close(out[0]);
     close(error[0]);
-    return ResourceExhausted("no more processes: {}", std::strerror(errno));
+    return NoThread("cannot start a process", error_of_fork);
   }
   const int handle = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));  // glibc 2.36 forgets extern "C"
   if (handle < 0) {
