@@ -236,8 +236,13 @@ class SetAnalysis {
       }
       if (!IsSum(rule.outputs[output])) return {};
       part.kind = kSum;
-      part.mean = IsMean(node);
-      if (part.mean) part.places = PlacesOf(node);
+      // A product with numbers of the graph for each sample of a batch, such as its shares, is a mean by what it says.
+      bool shared = false;
+      for (size_t i = 0; i < node.inputs.size(); ++i) {
+        shared = shared || (Reads(node, i) && Is(node, i, kSame) && IsSplit(rule.inputs[i]));
+      }
+      part.mean = shared || IsMean(node);
+      if (IsMean(node)) part.places = PlacesOf(node);
       return part;
     }
     return {};

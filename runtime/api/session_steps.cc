@@ -31,6 +31,18 @@ bool Applied(const HeldTensor& part) {
   return *static_cast<const int32_t*>(part.data) != 0;
 }
 
+template <typename T>
+bool HoldsNan(const HeldTensor& part) {
+  const std::span values(static_cast<const T*>(part.data), static_cast<size_t>(part.tensor.elements()));
+  return std::ranges::any_of(values, [](T value) { return std::isnan(value); });
+}
+
+bool HasNan(const HeldTensor& part) {
+  if (part.data == nullptr) return false;
+  return part.tensor.dtype == DType::kF64 ? HoldsNan<double>(part)
+                                          : part.tensor.dtype == DType::kF32 && HoldsNan<float>(part);
+}
+
 HostTensor Copied(const HeldTensor& part) {
   const char* const bytes = static_cast<const char*>(part.data);
   return {part.tensor.dtype, part.tensor.global, {bytes, bytes + part.tensor.bytes()}};
@@ -45,13 +57,12 @@ absl::StatusOr<StepResult> Session::Train() {
 
 absl::StatusOr<StepResult> Session::Evaluate() {
   RETURN_IF_ERROR(BeginAlone(evaluate_));
-  const absl::StatusOr<StepResult> result = Finish();
-  if (!result.ok()) return absl::IsInvalidArgument(result.status()) ? WithWrongDataOfAll(result.status()) : result;
+  ASSIGN_OR_RETURN(const StepResult result, Finish());
   const EntryPoint& point = program_.entries[*evaluate_];
   for (size_t loss = 0; loss <= point.graph.further_losses.size(); ++loss) {
-    const double value = loss == 0 ? result->loss : result->metrics[loss - 1].second;
+    const double value = loss == 0 ? result.loss : result.metrics[loss - 1].second;
     if (std::isfinite(value)) continue;
-    return WithWrongDataOfAll(OutOfRange("evaluation: node '{}': the loss is {}", point.results[loss].name, value));
+    return OutOfRange("evaluation: node '{}': the loss is {}", point.results[loss].name, value);
   }
   return result;
 }
@@ -239,7 +250,7 @@ absl::Status Session::PutBack(const StepInFlight& step) {
   return absl::OkStatus();
 }
 
-// A rank that met wrong data made the loss NaN on all ranks: the others hear from it why.
+// A rank that met wrong data made NaN of results, which are the same on all ranks: the others hear from it why.
 absl::Status Session::WithWrongDataOfAll(const absl::Status& own) {
   if (options_.job == nullptr) return own;
   const bool wrong_data = absl::IsInvalidArgument(own);
@@ -262,6 +273,11 @@ Session::Outcome Session::EndOldest() {
     const absl::Status finite = CheckFinite(step);
     outcome.not_finite = !finite.ok();
     outcome.status = ran.ok() ? finite : WithContext(NameOf(step), ran);  // wrong data
+    bool has_nan = false;
+    for (size_t r = 0; r < program_.entries[step.entry].results.size() && !IsTraining(step.entry); ++r) {
+      has_nan = has_nan || HasNan(ResultPart(step, r));
+    }
+    if (has_nan) outcome.status = WithWrongDataOfAll(outcome.status);
   }
   if (dead_.ok() && IsTraining(step.entry)) {
     not_applied_ = outcome.status;

@@ -1,5 +1,6 @@
 #include "runtime/train/evaluator.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <utility>
@@ -31,12 +32,20 @@ bool DividesByZero(const SetTerm& term, const std::vector<double>& numbers) {
   return false;
 }
 
+// Whether it is, or is made of, a sum over samples that nothing divides.
+bool IsTotal(const SetResults& results, int term) {
+  const SetTerm& made = results.terms[term];
+  if (made.result >= 0) return made.decided && !made.mean && !made.same && made.factors.empty();
+  if (made.op == "over" || made.op == "div") return false;
+  return std::ranges::any_of(made.inputs, [&](int input) { return IsTotal(results, input); });
+}
+
 // Adds up the results of a set's batches to those of the set.
 class SetSums {
  public:
-  // `results` must outlive it. Means that the field `word_weights` weighs divide by `words`, unless that is 0
+  // Both must outlive it. Means that the source's word weights weigh divide by its words, unless there are none
   // (BatchSource::words).
-  SetSums(const SetResults& results, int64_t words, std::string word_weights);
+  SetSums(const SetResults& results, const BatchSource& source);
 
   // A batch of so many samples, of an entry point: what its step reported, in the order of the results.
   void Add(const std::string& entry, int64_t samples, const std::vector<double>& reported);
@@ -53,13 +62,12 @@ class SetSums {
   double Made(const SetTerm& term, const std::vector<double>& numbers) const;
 
   const SetResults& results_;
-  const int64_t words_;
-  const std::string word_weights_;
+  const BatchSource& source_;
   std::vector<Sum> sums_;  // by term
 };
 
-SetSums::SetSums(const SetResults& results, int64_t words, std::string word_weights)
-    : results_(results), words_(words), word_weights_(std::move(word_weights)), sums_(results.terms.size()) {}
+SetSums::SetSums(const SetResults& results, const BatchSource& source)
+    : results_(results), source_(source), sums_(results.terms.size()) {}
 
 double SetSums::Made(const SetTerm& term, const std::vector<double>& numbers) const {
   std::vector<double> inputs;
@@ -92,8 +100,12 @@ std::vector<double> SetSums::Results() const {
       numbers.push_back(Made(term, numbers));
       continue;
     }
-    const bool of_words = words_ > 0 && term.mean && term.zero_with.contains(word_weights_);
-    const double weight = of_words ? static_cast<double>(words_) : sums_[t].weight;
+    double weight = sums_[t].weight;
+    if (source_.words() > 0 && term.mean && term.zero_with.contains(source_.word_weights())) {
+      weight = static_cast<double>(source_.words());
+    } else if (term.decided && !term.mean && !term.same) {
+      weight = static_cast<double>(source_.batch_rows());  // a batch of fewer samples weighs them up to so many
+    }
     numbers.push_back(sums_[t].value / weight / DivisorOf(term, numbers));
   }
   std::vector<double> results;
@@ -174,7 +186,7 @@ absl::StatusOr<std::optional<Evaluation>> EvaluateSet(Session& session, const Se
   const auto start = std::chrono::steady_clock::now();
   session.ResetCounters();
   Evaluation evaluation;
-  SetSums sums(results, source->words(), source->word_weights());
+  SetSums sums(results, *source);
   const auto take = [&](const WalkedBatch& batch) -> absl::Status {
     ASSIGN_OR_RETURN(const StepResult step, session.Finish());
     ++evaluation.steps[batch.entry];
@@ -187,7 +199,9 @@ absl::StatusOr<std::optional<Evaluation>> EvaluateSet(Session& session, const Se
   RETURN_IF_ERROR(CheckLoss(entry, values));
   evaluation.loss = values[0];
   for (size_t r = 1; r < values.size(); ++r) evaluation.metrics.emplace_back(entry.results[r].name, values[r]);
-  if (!source->word_weights().empty()) evaluation.metrics.emplace_back("perplexity", std::exp(evaluation.loss));
+  // Of a mean over words.
+  const bool has_perplexity = !source->word_weights().empty() && !IsTotal(results, results.of_results[0]);
+  if (has_perplexity) evaluation.metrics.emplace_back("perplexity", std::exp(evaluation.loss));
   RETURN_IF_ERROR(CheckTraffic(session, evaluation.steps));
   evaluation.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return evaluation;

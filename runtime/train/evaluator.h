@@ -23,16 +23,16 @@ using EntrySteps = std::map<std::string, int64_t>;
 
 struct Evaluation {
   double loss = 0;
-  Metrics metrics;  // of words (BatchSource::word_weights) the perplexity is the last one
+  Metrics metrics;  // where the loss is a mean over words (BatchSource::word_weights), the perplexity is the last one
   double seconds = 0;
   EntrySteps steps = {};
 };
 
 // Collective. Loss and metrics of the whole set `source` (of BatchMode::kEvaluation), by the terms of `results`: each
-// is what its own sums over all batches make it, whatever the batch. A result whose term is not decided is the mean of
-// the batches by their samples. Empty if `*stop` (may be null) became non-zero before the end. kInvalidArgument:
-// CheckLastBatch. kOutOfRange: a loss of the set is not finite. kInternal: the communicators counted other bytes than
-// the layouts predict.
+// is what the graph would compute of the set as one batch: a sum that nothing divides is the total over the set. A
+// result whose term is not decided is the mean of the batches by their samples. Empty if `*stop` (may be null) became
+// non-zero before the end. kInvalidArgument: CheckLastBatch. kOutOfRange: a loss of the set is not finite. kInternal:
+// the communicators counted other bytes than the layouts predict.
 absl::StatusOr<std::optional<Evaluation>> EvaluateSet(Session& session, const SetResults& results,
                                                       std::shared_ptr<const BatchSource> source,
                                                       const std::atomic<int>* stop);

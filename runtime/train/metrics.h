@@ -20,7 +20,8 @@ void AddShare(const Metrics& step, double share, Metrics& sums);
 // None if there is no metric of that name.
 std::optional<double> MetricOf(const Metrics& metrics, const std::string& name);
 
-// The names of those metrics of a user's graph that are accuracies: shares of the samples, from 0 to 1.
+// The names of those metrics of a user's graph that are accuracies: shares of the samples, from 0 to 1. A sum that
+// nothing divides is a count, and not among them.
 std::vector<std::string> AccuraciesOf(const Graph& forward);
 
 }  // namespace partita

@@ -71,7 +71,7 @@ TokenBatches::TokenBatches(std::vector<int32_t> words, const TokenBatchOptions& 
   } else {
     of_row_ = up(following_, batch_rows_);
     batches_ = up(of_row_, places_);
-    weight_ = static_cast<double>(batches_ * batch_rows_ * places_) / static_cast<double>(following_);
+    filled_up_ = batches_ * batch_rows_ * places_ != following_;
   }
 }
 
@@ -82,7 +82,7 @@ absl::Status TokenBatches::CheckSizes(const TokenBatchOptions& options) const {
     return InvalidArgument("found {} words, {} rows of {} need at least {}", words_.size(), batch_rows_, places_,
                            least);
   }
-  if (weight_ == 1 || std::ranges::any_of(options.wanted, weights)) return absl::OkStatus();
+  if (!filled_up_ || std::ranges::any_of(options.wanted, weights)) return absl::OkStatus();
   return InvalidArgument(
       "found {} words, of which the last batch of {} rows of {} is not full; the graph has no input {}, so what fills "
       "it up would count",
@@ -105,7 +105,7 @@ absl::Status TokenBatches::FillChecked(int64_t batch, Rows rows, const FieldBuff
       if (f + 1 == fields_.size()) {
         WriteWeights(field.dtype, 1, 1, to);
       } else if (field.name == kWeightsField) {
-        WriteWeights(field.dtype, weight_, own.size(), to);
+        WriteWeights(field.dtype, 1, own.size(), to);
       } else {
         const auto count = static_cast<size_t>(own.size()) * sizeof(int32_t);
         std::memcpy(to.data(), words_.data() + own.begin + (field.name == kTargetsField ? 1 : 0), count);

@@ -44,7 +44,8 @@ class TokenBatches : public BatchSource {
   int64_t batch_rows() const override { return batch_rows_; }
   int64_t batches_per_epoch() const override { return batches_; }
   std::string word_weights() const override { return kWeightsField; }
-  bool fills_places() const override { return weight_ != 1; }
+  int64_t words() const override { return following_; }
+  bool fills_places() const override { return filled_up_; }
 
  private:
   TokenBatches(std::vector<int32_t> words, const TokenBatchOptions& options, int64_t places);
@@ -59,7 +60,7 @@ class TokenBatches : public BatchSource {
   const int64_t following_;  // words that follow another
   int64_t of_row_ = 0;       // of them, of a row in an epoch
   int64_t batches_ = 0;
-  double weight_ = 1;  // of a word that counts
+  bool filled_up_ = false;  // places behind the last word fill the last batches up
 };
 
 // A hash of the words: ranks compare it, so that none trains on others.

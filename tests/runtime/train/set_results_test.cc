@@ -103,6 +103,8 @@ Model MakeModel(int64_t batch) {
   metric("right_by_words", "accuracy", {logits, labels, shares}, summed);
   const ValueId total = b.Add("total", entropy, {logits, labels, weights}, summed);
   metric("by_words_behind", "over", {total, sum});
+  metric("entropy_of_all", "add", {total, total});
+  metric("count_right", "accuracy", {logits, labels, weights}, summed);
   metric("by_words_quotient", "div", {total, sum});
   metric("by_mean", "over", {weighed, b.Add("mean_weight", "mean", {weights})});
   const ValueId everywhere =
@@ -219,6 +221,8 @@ TEST(SetResults, AreThoseOfTheFormulas) {
     EXPECT_NEAR(set.at(name), by_words, 1e-12) << name;
   }
   EXPECT_NEAR(set.at("right_by_words"), right / words, 1e-12);
+  EXPECT_NEAR(set.at("entropy_of_all"), 2 * weighed, 1e-10);
+  EXPECT_NEAR(set.at("count_right"), right, 1e-10);
   EXPECT_NEAR(set.at("with_norm"), by_words + 0.1 * norm, 1e-12);
   EXPECT_NEAR(set.at("product"), plain / places * by_words, 1e-12);
   EXPECT_NEAR(set.at("perplexity_of_words"), std::exp(by_words), 1e-10);

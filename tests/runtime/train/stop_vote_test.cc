@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
 #include <functional>
 #include <memory>
@@ -166,6 +167,66 @@ TEST(StopVote, EndsEvaluationAndPrediction) {
       EXPECT_EQ(PredictSet(*process.session, set, &process.stop)->has_value(), whole);
       EXPECT_EQ(*VoteToStop(*process.session, &process.stop), whole ? 0 : 2);
     });
+  }
+}
+
+// Another source, of which rank 1 cannot make a batch, or finds a label in it that is no class.
+class WrongSource : public BatchSource {
+ public:
+  enum class Wrong { kUnmade, kLabel };
+
+  WrongSource(std::shared_ptr<const BatchSource> source, Wrong wrong, int64_t batch)
+      : source_(std::move(source)), wrong_(wrong), batch_(batch) {}
+
+  const std::vector<Field>& fields() const override { return source_->fields(); }
+  int64_t samples() const override { return source_->samples(); }
+  int64_t batch_rows() const override { return source_->batch_rows(); }
+  int64_t batches_per_epoch() const override { return source_->batches_per_epoch(); }
+  absl::Status FillChecked(int64_t batch, Rows rows, const FieldBuffers& out) const override {
+    if (batch == batch_ && wrong_ == Wrong::kUnmade) return absl::InvalidArgumentError("sample 7 is damaged");
+    const absl::Status filled = source_->Fill(batch, rows, out);
+    for (size_t f = 0; f < fields().size() && batch == batch_; ++f) {
+      if (fields()[f].dtype == DType::kI32) *reinterpret_cast<int32_t*>(out[f].data()) = 10;
+    }
+    return filled;
+  }
+
+ private:
+  const std::shared_ptr<const BatchSource> source_;
+  const Wrong wrong_;
+  const int64_t batch_;
+};
+
+// Nobody waits for a rank whose data is wrong, and all say which one it is and what it found.
+TEST(WalkSet, WrongDataOfARankEndsAllWithItsSentence) {
+  using enum WrongSource::Wrong;
+  for (const bool counts : {true, false}) {
+    for (const auto& [wrong, sentence] :
+         {std::pair(kUnmade, "rank 1: sample 7 is damaged"), std::pair(kLabel, "label 10, allowed are 0 to 9")}) {
+      for (const int64_t batch : {0, 1, 4, 9}) {
+        SCOPED_TRACE(testing::Message() << "votes " << counts << ", batch " << batch << ": " << sentence);
+        std::array<absl::Status, 2> evaluated, predicted;
+        Everywhere({2, 1}, counts, [&, wrong = wrong](int rank, Process& process) {
+          std::shared_ptr<const BatchSource> set = process.data.test;
+          if (rank == 1) set = std::make_shared<WrongSource>(set, wrong, batch);
+          evaluated[rank] = EvaluateSet(*process.session, process.data.set_results, set, &process.stop).status();
+          predicted[rank] = PredictSet(*process.session, set, &process.stop).status();
+          // The session is as good as before.
+          EXPECT_TRUE(
+              EvaluateSet(*process.session, process.data.set_results, process.data.test, &process.stop)->has_value());
+        });
+        for (const absl::Status& status : evaluated) {
+          EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
+          EXPECT_EQ(status.message(), evaluated[0].message());
+        }
+        EXPECT_NE(std::string(evaluated[0].message()).find("rank 1"), std::string::npos) << evaluated[0];
+        EXPECT_NE(std::string(evaluated[0].message()).find(sentence), std::string::npos) << evaluated[0];
+        for (const absl::Status& status : predicted) {  // predictions read no labels
+          EXPECT_EQ(status.ok(), wrong == kLabel) << status;
+          if (wrong == kUnmade) EXPECT_EQ(std::string(status.message()), sentence);
+        }
+      }
+    }
   }
 }
 
