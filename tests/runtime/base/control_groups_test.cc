@@ -1,6 +1,4 @@
 // The groups around a process, and which limit on threads it has met, by files that the test plants.
-#include "runtime/base/memory.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -12,6 +10,7 @@
 #include <vector>
 
 #include "runtime/base/exhaustion.h"
+#include "runtime/base/memory.h"
 
 namespace partita {
 namespace {

@@ -223,7 +223,9 @@ TEST(WalkSet, WrongDataOfARankEndsAllWithItsSentence) {
         EXPECT_NE(std::string(evaluated[0].message()).find(sentence), std::string::npos) << evaluated[0];
         for (const absl::Status& status : predicted) {  // predictions read no labels
           EXPECT_EQ(status.ok(), wrong == kLabel) << status;
-          if (wrong == kUnmade) EXPECT_EQ(std::string(status.message()), sentence);
+          if (wrong == kUnmade) {
+            EXPECT_EQ(std::string(status.message()), sentence);
+          }
         }
       }
     }
