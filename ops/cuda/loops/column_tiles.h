@@ -18,13 +18,6 @@ namespace partita {
 
 static_assert(kThreadsOfTile == kBlockThreads);
 
-// Of a loop that is written out as often as it should be; more costs registers.
-#ifdef __CUDA_ARCH__
-#define PARTITA_NOT_UNROLLED _Pragma("unroll 1")
-#else
-#define PARTITA_NOT_UNROLLED
-#endif
-
 // A block's tile and chunk, and the first of its groups.
 struct TileOfBlock {
   int tile, chunk, group;

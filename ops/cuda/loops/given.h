@@ -21,7 +21,7 @@ __global__ void __launch_bounds__(kBlockThreads) ForEachGivenKernel(int64_t coun
   if (threadIdx.x == 0) body.Make(given);
   __syncthreads();
   const int64_t step = static_cast<int64_t>(gridDim.x) * blockDim.x;
-  PARTITA_ROUND_BY_ROUND
+  PARTITA_NOT_UNROLLED
   for (int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += step) body(i, given);
 }
 

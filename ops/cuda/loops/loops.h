@@ -32,6 +32,14 @@ inline constexpr int kBlockThreads = 256;
 // A grid that covers everything needs no more blocks than this; the rest is done by stepping.
 inline constexpr int64_t kMaxBlocks = int64_t{1} << 20;
 
+// In front of a loop that the compiler must not unroll: to find the number of rounds it may divide 64-bit integers, and
+// more rounds at once take more registers.
+#ifdef __CUDA_ARCH__
+#define PARTITA_NOT_UNROLLED _Pragma("unroll 1")
+#else
+#define PARTITA_NOT_UNROLLED
+#endif
+
 inline int64_t Blocks(int64_t wanted) { return wanted < kMaxBlocks ? wanted : kMaxBlocks; }
 
 inline LaunchError CopyBytes(void* to, const void* from, int64_t bytes, CudaQueue queue) {
@@ -51,13 +59,6 @@ LaunchError LaunchLoop(const LaunchShape& shape, int64_t count, const Body& body
   return queue->Launch(PARTITA_KERNEL_ADDRESS(*kKernel), shape, arguments);
 }
 
-// A loop whose rounds are mostly one: to unroll it the compiler would divide 64-bit integers for their number.
-#ifdef __NVCC__
-#define PARTITA_ROUND_BY_ROUND _Pragma("unroll 1")
-#else
-#define PARTITA_ROUND_BY_ROUND
-#endif
-
 // Blocks that are to share a multiprocessor. Where it is not said, the compiler spills to have twice as many.
 inline constexpr int kForEachBlocks = 4;
 
@@ -65,7 +66,7 @@ template <typename Body>
 __global__ void __launch_bounds__(kBlockThreads, kForEachBlocks)
     ForEachKernel(int64_t count, const __grid_constant__ Body body) {
   const int64_t step = static_cast<int64_t>(gridDim.x) * blockDim.x;
-  PARTITA_ROUND_BY_ROUND
+  PARTITA_NOT_UNROLLED
   for (int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += step) body(i);
 }
 

@@ -77,6 +77,27 @@ TEST(FurtherLaunches, LossAndAccuracyOfManyRows) {
   }
 }
 
+// Strides that 32 bits cannot multiply: indices of 64 bits.
+TEST(FurtherLaunches, PoolingAtHugeStrides) {
+  const TensorType x{DType::kF32, {2, 5, 6, 8}}, y{DType::kF32, {2, 1, 1, 8}};
+  for (const bool count_padding : {true, false}) {
+    Attributes attributes{{"kernel", IntList{3, 2}},
+                          {"stride", IntList{int64_t{1} << 30, int64_t{1} << 30}},
+                          {"padding", IntList{1, 0, 0, 0}}};
+    std::vector<LocalNode> nodes = {WholeNode("max_pool", attributes, {x}),
+                                    WholeNode("max_pool_grad", attributes, {x, y, y})};
+    attributes.Set("count_padding", count_padding);
+    nodes.push_back(WholeNode("average_pool", attributes, {x}));
+    attributes.Set("shape", IntList{2, 5, 6, 8});
+    nodes.push_back(WholeNode("average_pool_grad", attributes, {y}));
+    for (const LocalNode& node : nodes) {
+      for (const LocalNode& typed : {node, InBf16(node)}) {
+        ExpectTheReference(typed, Stored(typed, SuitableInputs(typed, 3)));
+      }
+    }
+  }
+}
+
 // Of columns of wider rows the same bits, and nothing beside the columns is touched.
 TEST(FurtherLaunches, TakeColumnsOfWiderRows) {
   for (const KernelCase& c : CasesUpTo(1e4)) {

@@ -1,4 +1,5 @@
-"""Hot kernels divide no 64-bit integers, spill nothing, leave room for other blocks and load by vectors.
+"""Hot kernels divide no 64-bit integers, spill nothing, leave room for other blocks, load by vectors and need few
+instructions.
 
 Reads the objects that the GPU backend is linked from. Arguments: those of the kernels, then the planted one.
 """
@@ -8,6 +9,11 @@ import sys
 import unittest
 
 from tests.ops.cuda.machine_code import machine_code
+
+# Rounds of the loops of a pooling with windows of 3 x 3: over the elements of a thread, once; over the window's rows and
+# columns. Gradients: over the outputs that see a pixel, of windows at a stride of 2 (1.5 rows and 1.5 columns) or 1 (3
+# and 3), and in that of a maximum over the window's earlier pixels, which are 4: a row of 3, and 1 of the pixel's own row.
+WINDOW, STRIDE_2, STRIDE_1 = (1, 3, 3), (1, 1.5, 1.5, 1, 3), (1, 3, 3)
 
 # Mangled names, and what is allowed. In f64 they serve comparisons alone. With 64 registers four blocks of 256 threads
 # run at once.
@@ -31,7 +37,37 @@ HOT = {
     r"ParameterSumsINS_4Bf16E": {"registers": 80, "load": 64},
     r"\d(SquaresBody|ErrorsBody|Quotients|RunsBody)I(f|NS_4Bf16E)": {"load": 32},
     r"TurnBodyI": {"load": 32},
+    r"11MaxPoolBodyIfLi4": {"most": (80, 4, WINDOW)},
+    r"11MaxPoolBodyINS_4Bf16ELi8": {"most": (45, 8, WINDOW), "has": ["HSET2.BF16_V2.GT", "HSET2.BF16_V2.NAN"]},
+    r"15MaxPoolGradBodyIfLi4": {"most": (120, 4, STRIDE_2)},
+    r"15MaxPoolGradBodyINS_4Bf16ELi8": {
+        "most": (60, 8, STRIDE_2), "has": ["HSET2.BF16_V2.EQ", "F2FP.BF16.F32.PACK_AB"]},
+    r"15AveragePoolBodyIfLi4": {"most": (80, 4, WINDOW)},
+    r"15AveragePoolBodyINS_4Bf16ELi8": {"most": (60, 8, WINDOW), "has": ["F2FP.BF16.F32.PACK_AB"]},
+    r"19AveragePoolGradBodyIfLi4EiLb1": {"most": (105, 4, STRIDE_1)},
+    r"19AveragePoolGradBodyINS_4Bf16ELi8EiLb1": {"most": (80, 8, STRIDE_1), "has": ["F2FP.BF16.F32.PACK_AB"]},
+    r"19AveragePoolGradBodyI(f|NS_4Bf16E)Li[48]EiLb0": {},
+    r"25GlobalAveragePoolGradBodyIfLi4": {"most": (30, 4, (1,))},
+    r"25GlobalAveragePoolGradBodyINS_4Bf16ELi8": {"most": (25, 8, (1,))},
+    r"PoolBodyI(f|NS_4Bf16E)Li1": {"load": 32},
+    r"PoolGradBodyI(f|NS_4Bf16E)Li1": {"load": 32},
 }
+
+
+class InstructionsTest(unittest.TestCase):
+    def count(self, lines, rounds):
+        return machine_code.instructions([(16 * i, line) for i, line in enumerate(lines)], rounds)
+
+    def test_loops_count_as_often_as_their_rounds(self):
+        code = ["MOV", "FADD", "FMUL", "@P0 BRA 0x20 ", "@!P1 BRA 0x10 ", "EXIT", "BRA 0x60"]
+        self.assertEqual(self.count(code, (1, 1)), 6)
+        self.assertEqual(self.count(code, (1, 10)), 2 + 2 + 2 * 10)
+        self.assertEqual(self.count(code, (2, 10)), 2 + 2 * 2 + 2 * 20)
+
+    def test_slow_paths_count_nothing(self):
+        code = ["@P0 EXIT", "FADD", "CALL.REL.NOINC 0x70 ", "@P1 BRA 0x10 ", "@P2 BRA 0x10 ", "EXIT", "RET"]
+        self.assertEqual(self.count(code, (1, 10)), 3)
+        self.assertEqual(self.count(code[:4] + code[5:], (1,)), 5)  # the outermost loop itself may call
 
 
 class MachineCodeTest(unittest.TestCase):

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <set>
 #include <utility>
@@ -245,6 +246,30 @@ TEST(EmulatedDropout, DependsOnTheGlobalIndexAlone) {
     Narrow(*part.inputs[0], dimension, 1, 4);
     Narrow(part.outputs[0], dimension, 1, 4);
     EXPECT_EQ(Emulated(part, {Part(x, *part.inputs[0]), {}})[0], Part(y, part.outputs[0])) << dimension;
+  }
+}
+
+// A whole window's gradient is divided in three operations that make NaN of an infinite one, so those are divided
+// again.
+TEST(EmulatedPooling, SpreadsGradientsThatAreNotFinite) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  const std::vector<std::pair<Values, const char*>> planted = {
+      {{infinity}, "infinite"}, {{infinity, -infinity}, "of both signs"}, {{std::nan("")}, "NaN"}};
+  for (const auto& [values, what] : planted) {
+    for (const bool count_padding : {true, false}) {
+      const LocalNode node = WholeNode("average_pool_grad",
+                                       {{"kernel", IntList{3, 3}},
+                                        {"stride", IntList{1, 1}},
+                                        {"padding", IntList{1, 1, 1, 1}},
+                                        {"count_padding", count_padding},
+                                        {"shape", IntList{1, 6, 6, 8}}},
+                                       {TensorType{DType::kF32, {1, 6, 6, 8}}});
+      for (const LocalNode& typed : {node, InBf16(node)}) {
+        std::vector<Values> inputs = Stored(typed, SuitableInputs(typed, 3));
+        for (size_t i = 0; i < values.size(); ++i) inputs[0][(14 + i) * 8 + 3] = values[i];
+        EXPECT_EQ(Distance(Emulated(typed, inputs)[0], Outputs(typed, inputs, {.reference_only = true})[0]), 0) << what;
+      }
+    }
   }
 }
 

@@ -1,0 +1,109 @@
+// How the threads of a pooling see windows: a thread has a run of channels of one pixel. The ranges are those of
+// Pooling (ops/functors/geometry.h), in a narrower type and without a division of integers. For .cu files.
+#ifndef PARTITA_OPS_CUDA_LOOPS_POOLING_WINDOWS_H_
+#define PARTITA_OPS_CUDA_LOOPS_POOLING_WINDOWS_H_
+
+#include <cstdint>
+
+#include "ops/cuda/loops/divisor.h"
+#include "ops/cuda/loops/loops.h"
+#include "ops/functors/geometry.h"
+
+namespace partita {
+
+// The indices [begin, end); none if end <= begin.
+template <typename Index>
+struct Span {
+  Index begin, end;
+};
+
+// The rows or the columns that windows move over.
+template <typename Index>
+struct PoolingAxis {
+  Index pixels, outputs, kernel, padding, stride;
+  Divisor by_stride;
+
+  PoolingAxis(int64_t size, int64_t output_size, int64_t kernel_size, int64_t stride_size, int64_t padding_size)
+      : pixels(static_cast<Index>(size)),
+        outputs(static_cast<Index>(output_size)),
+        kernel(static_cast<Index>(kernel_size)),
+        padding(static_cast<Index>(padding_size)),
+        stride(static_cast<Index>(stride_size)),
+        by_stride(stride_size) {}
+
+  // The pixels that the window of an output sees.
+  PARTITA_HOST_DEVICE Span<Index> WindowOf(Index output) const {
+    const Index begin = output * stride - padding, end = begin + kernel;
+    return {begin < 0 ? 0 : begin, end < pixels ? end : pixels};
+  }
+
+  // The outputs whose windows see a pixel.
+  PARTITA_HOST_DEVICE Span<Index> OutputsThatSee(Index pixel) const {
+    const Index last = pixel + padding, beyond = last - kernel + stride;
+    const Index begin = by_stride(beyond < 0 ? 0 : beyond).quotient;
+    const Index end = last < 0 ? 0 : by_stride(last).quotient + 1;
+    return {begin, end < outputs ? end : outputs};
+  }
+};
+
+// A thread's pixel of x or y and the first of its channels.
+template <typename Index>
+struct PixelPlace {
+  Index sample, row, column, channel;
+};
+
+// Images [samples][rows][columns][channels]. Index holds all indices of runs, and all of elements within a sample.
+template <typename Index>
+struct PixelRuns {
+  Divisor runs, columns, rows;              // of a pixel, a row, a sample
+  Index pixel_step, row_step, sample_step;  // in elements
+  int width;
+
+  PixelRuns(int64_t row_count, int64_t column_count, int64_t channels, int width_of_run)
+      : runs(channels / width_of_run),
+        columns(column_count),
+        rows(row_count),
+        pixel_step(static_cast<Index>(channels)),
+        row_step(static_cast<Index>(column_count * channels)),
+        sample_step(static_cast<Index>(row_count * column_count * channels)),
+        width(width_of_run) {}
+
+  PARTITA_HOST_DEVICE PixelPlace<Index> PlaceOf(Index index) const {
+    const auto run = runs(index);
+    const auto column = columns(run.quotient);
+    const auto row = rows(column.quotient);
+    return {row.quotient, row.rest, column.rest, run.rest * width};
+  }
+  // Where the thread's channels lie in the first pixel of its sample, and in its own.
+  template <typename T>
+  PARTITA_HOST_DEVICE T* OriginOf(T* images, const PixelPlace<Index>& place) const {
+    return images + (static_cast<int64_t>(place.sample) * sample_step + place.channel);
+  }
+  template <typename T>
+  PARTITA_HOST_DEVICE T* AddressOf(T* images, const PixelPlace<Index>& place) const {
+    return OriginOf(images, place) + (place.row * row_step + place.column * pixel_step);
+  }
+};
+
+// f(address, row, column) for the pixels of a rectangle in row-major order; `origin` is the address of pixel (0, 0).
+template <typename Index, typename T, typename F>
+PARTITA_HOST_DEVICE void ForPixels(const PixelRuns<Index>& images, const T* origin, const Span<Index>& rows,
+                                   const Span<Index>& columns, const F& f) {
+  if (rows.begin >= rows.end || columns.begin >= columns.end) return;
+  const Index begin = columns.begin * images.pixel_step, end = columns.end * images.pixel_step;
+  const T* first = origin + rows.begin * images.row_step;
+  PARTITA_NOT_UNROLLED for (Index row = rows.begin;;) {
+    Index column = columns.begin;
+    PARTITA_NOT_UNROLLED for (Index at = begin;;) {
+      f(first + at, row, column++);
+      at += images.pixel_step;
+      if (at >= end) break;
+    }
+    first += images.row_step;
+    if (++row >= rows.end) return;
+  }
+}
+
+}  // namespace partita
+
+#endif  // PARTITA_OPS_CUDA_LOOPS_POOLING_WINDOWS_H_
