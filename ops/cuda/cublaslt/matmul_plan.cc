@@ -189,20 +189,14 @@ class Planner {
   absl::StatusOr<cublasLtMatmulHeuristicResult_t> Best(const MatMulPlan& plan,
                                                        const std::vector<cublasLtMatmulHeuristicResult_t>& candidates) {
     if (options_.timer == nullptr || candidates.size() == 1) return candidates[0];
-    std::optional<size_t> best;
-    double least = 0;
-    for (size_t i = 0; i < candidates.size(); ++i) {
-      const absl::StatusOr<double> seconds = Time(plan, candidates[i]);
-      if (!seconds.ok() || (best.has_value() && *seconds >= least)) continue;
-      best = i;
-      least = *seconds;
-    }
-    if (!best.has_value()) return Unavailable("none of {} algorithms could be timed", candidates.size());
-    return candidates[*best];
+    std::vector<PlanToTime> plans;
+    for (const cublasLtMatmulHeuristicResult_t& candidate : candidates) plans.push_back(ToTime(plan, candidate));
+    ASSIGN_OR_RETURN(const FastestPlan fastest, FindFastest(options_.timer, plans));
+    return candidates[fastest.place];
   }
 
-  // On memory of its own, operands at multiples of 256 bytes: an algorithm for any address takes them as well.
-  absl::StatusOr<double> Time(const MatMulPlan& plan, const cublasLtMatmulHeuristicResult_t& candidate) {
+  // Operands at multiples of 256 bytes, which an algorithm for any address takes as well.
+  PlanToTime ToTime(const MatMulPlan& plan, const cublasLtMatmulHeuristicResult_t& candidate) {
     const MatMulProduct& p = product_;
     const auto rounded = [](int64_t bytes) {
       return (bytes + kWorkspaceAlignment - 1) / kWorkspaceAlignment * kWorkspaceAlignment;
@@ -212,15 +206,15 @@ class Planner {
     };
     const int64_t x = bytes(p.m, p.k, p.dtype), w = bytes(p.k, p.n, p.dtype), y = bytes(p.m, p.n, p.result);
     const int64_t bias = x + w + y, mask = bias + rounded(p.bias_bytes()), workspace = mask + rounded(p.mask_bytes());
-    const auto run = [&](char* memory, CudaQueue queue) -> absl::Status {
+    const auto run = [=, this, &plan](char* memory, CudaQueue queue) -> absl::Status {
       CublasLtOperation operation = plan.operation;
-      if (p.any()) {
-        ASSIGN_OR_RETURN(operation, MakeOperation(api_, p, options_.allow_tf32, {memory + bias, memory + mask}));
+      if (product_.any()) {
+        ASSIGN_OR_RETURN(operation, MakeOperation(api_, product_, options_.allow_tf32, {memory + bias, memory + mask}));
       }
       return Multiply(api_, handle_, plan, operation.get(), candidate,
                       {memory, memory + x, memory + x + w, memory + workspace}, queue);
     };
-    return options_.timer(workspace + static_cast<int64_t>(candidate.workspaceSize), run);
+    return {workspace + static_cast<int64_t>(candidate.workspaceSize), run};
   }
 
   const CublasLtApi& api_;

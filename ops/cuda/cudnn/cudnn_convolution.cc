@@ -1,7 +1,6 @@
 #include "ops/cuda/cudnn/cudnn_convolution.h"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -87,35 +86,33 @@ absl::StatusOr<CudaEnqueue> Bound(const CudnnApi& api, cudnnHandle_t handle, con
   });
 }
 
-// Seconds of a plan on memory of its own.
-absl::StatusOr<double> Time(const CudnnApi& api, cudnnHandle_t handle, const ConvolutionPlan& plan, const Work& work,
-                            const PlanTimer& timer) {
+PlanToTime ToTime(const CudnnApi& api, cudnnHandle_t handle, const ConvolutionPlan& plan, const Work& work) {
   std::vector<int64_t> begins;
   int64_t bytes = 0;
   for (const BlockPlace& place : work.places) {
     begins.push_back(bytes);
     bytes += (place.memory_bytes + 255) / 256 * 256;
   }
-  return timer(bytes + plan.plan.workspace_bytes, [&](char* memory, CudaQueue queue) -> absl::Status {
+  const auto run = [&api, handle, plan, work, begins, bytes](char* memory, CudaQueue queue) -> absl::Status {
     std::vector<void*> operands;
     for (const int64_t begin : begins) operands.push_back(memory + begin);
     ASSIGN_OR_RETURN(const CudaEnqueue enqueue, Bound(api, handle, plan, work, operands, memory + bytes));
     return enqueue(queue);
-  });
+  };
+  return {bytes + plan.plan.workspace_bytes, run};
 }
 
 absl::StatusOr<ConvolutionPlan> Fastest(const CudnnApi& api, cudnnHandle_t handle, std::vector<CudnnPlan> plans,
                                         const Work& work, const PlanTimer& timer) {
-  std::optional<ConvolutionPlan> fastest;
+  std::vector<ConvolutionPlan> candidates;
+  std::vector<PlanToTime> to_time;
   for (CudnnPlan& plan : plans) {
-    ConvolutionPlan candidate{std::move(plan), work.epilogue.any()};
-    const absl::StatusOr<double> seconds = Time(api, handle, candidate, work, timer);
-    if (!seconds.ok()) continue;
-    candidate.seconds = *seconds;
-    if (!fastest || candidate.seconds < fastest->seconds) fastest = std::move(candidate);
+    candidates.push_back({std::move(plan), work.epilogue.any()});
+    to_time.push_back(ToTime(api, handle, candidates.back(), work));
   }
-  if (!fastest) return Unavailable("none of {} plans could be timed", plans.size());
-  return *std::move(fastest);
+  ASSIGN_OR_RETURN(const FastestPlan fastest, FindFastest(timer, to_time));
+  candidates[fastest.place].seconds = fastest.seconds;
+  return std::move(candidates[fastest.place]);
 }
 
 absl::StatusOr<PreparedCudaKernel> Reference(const LocalNode& node, ConvolutionDirection direction) {
@@ -198,8 +195,9 @@ absl::StatusOr<CudnnConvolutions::SharedPlan> CudnnConvolutions::OrApart(const C
   absl::StatusOr<SharedPlan> apart = FindPlan(convolution.Product());
   if (!apart.ok()) return fused.ok() ? fused : apart;
   if (fused.ok()) {
-    const absl::StatusOr<double> seconds = Time(api_, target_.handle, **apart, Work(convolution), options_.timer);
-    if (!seconds.ok() || *seconds >= (*fused)->seconds) return fused;
+    const absl::StatusOr<FastestPlan> timed =
+        FindFastest(options_.timer, {ToTime(api_, target_.handle, **apart, Work(convolution))});
+    if (!timed.ok() || timed->seconds >= (*fused)->seconds) return fused;
   }
   // What failed for another reason than that no engine takes it is tried again by the next run.
   if (fused.ok() || absl::IsInvalidArgument(fused.status())) cache_->Add(key, kApart);

@@ -11,6 +11,7 @@
 #include "tests/ops/cuda/cublaslt/computed.h"
 #include "tests/ops/cuda/cublaslt/fake_cublaslt.h"
 #include "tests/ops/cuda/kernel/host_queue.h"
+#include "tests/ops/cuda/kernel/times_of_each.h"
 #include "tests/ops/host/kernel_case.h"
 
 namespace partita {
@@ -232,12 +233,12 @@ TEST(CublasLtMatMul, EveryCallMayFailWithAnEpilogue) {
   for (const bool timed : {false, true}) {
     CublasLtOptions options;
     if (timed) {
-      options.timer = [](int64_t bytes, const auto& run) -> absl::StatusOr<double> {
-        std::vector<char> memory(static_cast<size_t>(bytes) + 256);
+      options.timer = TimesOfEach([](const PlanToTime& plan) -> absl::StatusOr<double> {
+        std::vector<char> memory(static_cast<size_t>(plan.bytes) + 256);
         HostQueue queue;
-        RETURN_IF_ERROR(run(memory.data() + (256 - reinterpret_cast<uintptr_t>(memory.data()) % 256), &queue));
+        RETURN_IF_ERROR(plan.run(memory.data() + (256 - reinterpret_cast<uintptr_t>(memory.data()) % 256), &queue));
         return 1.0;
-      };
+      });
     }
     Values expected;
     int calls = 0, failed = 0, apart = 0;

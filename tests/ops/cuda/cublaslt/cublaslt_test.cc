@@ -12,6 +12,7 @@
 #include "tests/ops/cuda/cublaslt/computed.h"
 #include "tests/ops/cuda/cublaslt/fake_cublaslt.h"
 #include "tests/ops/cuda/kernel/host_queue.h"
+#include "tests/ops/cuda/kernel/times_of_each.h"
 #include "tests/ops/host/kernel_case.h"
 
 namespace partita {
@@ -116,14 +117,14 @@ TEST(CublasLtMatMul, TheWorkspaceLiesWhereTheLibraryWantsIt) {
 // Says what the times are: of the places in the heuristics' list, those of which the last but one is the fastest. The
 // second one cannot be timed.
 PlanTimer TimerOf(std::vector<double> seconds, size_t* timed) {
-  return [seconds, timed](int64_t bytes, const auto& run) -> absl::StatusOr<double> {
-    std::vector<char> memory(static_cast<size_t>(bytes) + 256);
+  return TimesOfEach([seconds, timed](const PlanToTime& plan) -> absl::StatusOr<double> {
+    std::vector<char> memory(static_cast<size_t>(plan.bytes) + 256);
     char* const aligned = memory.data() + (256 - reinterpret_cast<uintptr_t>(memory.data()) % 256);
     HostQueue queue;
-    RETURN_IF_ERROR(run(aligned, &queue));
+    RETURN_IF_ERROR(plan.run(aligned, &queue));
     const double value = seconds[(*timed)++ % seconds.size()];
     return value < 0 ? absl::StatusOr<double>(Unavailable("lost")) : value;
-  };
+  });
 }
 
 TEST(CublasLtMatMul, TheFastestOfThoseThatCanBeTimedWins) {
@@ -152,7 +153,7 @@ TEST(CublasLtMatMul, TheFastestOfThoseThatCanBeTimedWins) {
   EXPECT_EQ(fake.places_run, std::vector<uint64_t>{3});
   size_t lost = 0;
   EXPECT_EQ(Computed(fake.api(), node, inputs, {}, {.timer = TimerOf({-1}, &lost)}).status(),
-            Unavailable("none of 4 algorithms could be timed"));
+            Unavailable("none of 4 plans could be timed"));
 }
 
 // What is kept is checked by the library; keys tell devices, TF32 and timing apart.

@@ -65,10 +65,10 @@ TEST(CudnnConvolution, AnEpilogueIsApartWhereThatIsFaster) {
     size_t timed = 0;
     CudnnOptions options;
     options.deterministic = false;
-    options.timer = [&](int64_t bytes, const auto& run) -> absl::StatusOr<double> {
-      RETURN_IF_ERROR(RunInMemory(bytes, run));
+    options.timer = TimesOfEach([&](const PlanToTime& plan) -> absl::StatusOr<double> {
+      RETURN_IF_ERROR(RunInMemory(plan));
       return seconds[timed++];
-    };
+    });
     PlanCache cache;
     ASSERT_TRUE(Computed(fake.api(), c.node, c.inputs, {}, options, &cache, apart ? 1 : 0).ok());
     EXPECT_EQ(timed, 3u);

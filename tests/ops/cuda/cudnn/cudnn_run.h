@@ -9,6 +9,7 @@
 #include "graph/ir/op_definition.h"
 #include "ops/cuda/cudnn/cudnn_convolution.h"
 #include "tests/ops/cuda/kernel/host_queue.h"
+#include "tests/ops/cuda/kernel/times_of_each.h"
 #include "tests/ops/host/kernel_case.h"
 
 namespace partita {
@@ -31,21 +32,21 @@ inline absl::StatusOr<std::vector<Values>> Computed(const CudnnApi& api, const L
 }
 
 // What a timer does, with room for a launch of ours.
-inline absl::Status RunInMemory(int64_t bytes, const std::function<absl::Status(char*, CudaQueue)>& run) {
-  std::vector<char> memory(static_cast<size_t>(bytes) + 64);
+inline absl::Status RunInMemory(const PlanToTime& plan) {
+  std::vector<char> memory(static_cast<size_t>(plan.bytes) + 64);
   HostQueue queue;
   queue.launches_allowed = 1;
-  return run(memory.data() + (64 - reinterpret_cast<uintptr_t>(memory.data()) % 64), &queue);
+  return plan.run(memory.data() + (64 - reinterpret_cast<uintptr_t>(memory.data()) % 64), &queue);
 }
 
 // All plans are equally fast.
 inline CudnnOptions Timed() {
   CudnnOptions options;
   options.deterministic = false;
-  options.timer = [](int64_t bytes, const auto& run) -> absl::StatusOr<double> {
-    RETURN_IF_ERROR(RunInMemory(bytes, run));
+  options.timer = TimesOfEach([](const PlanToTime& plan) -> absl::StatusOr<double> {
+    RETURN_IF_ERROR(RunInMemory(plan));
     return 1.0;
-  };
+  });
   return options;
 }
 

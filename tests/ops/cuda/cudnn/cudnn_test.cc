@@ -158,11 +158,11 @@ TEST(CudnnConvolution, PlansAreTimedOnlyWhereTheyMayDiffer) {
   const std::vector<double> seconds = {3, 1, 2, 1.5};
   size_t timed = 0;
   CudnnOptions options;
-  options.timer = [&](int64_t bytes, const auto& run) -> absl::StatusOr<double> {
-    RETURN_IF_ERROR(RunInMemory(bytes, run));
+  options.timer = TimesOfEach([&](const PlanToTime& plan) -> absl::StatusOr<double> {
+    RETURN_IF_ERROR(RunInMemory(plan));
     if (timed == 1) return ++timed, Unavailable("lost");
     return seconds[timed++];
-  };
+  });
   for (const bool deterministic : {true, false}) {
     FakeCudnn fake;
     fake.engines = {{}, {}, {}};
