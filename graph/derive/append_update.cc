@@ -110,16 +110,21 @@ class Update {
   }
 
   absl::StatusOr<ValueId> SumOfSquares(const std::map<ValueId, ValueId>& gradients) {
-    std::map<int, std::vector<ValueId>, std::greater<>> squares;  // by mesh, the first one last
+    // All sums before the first of them is read, so that they can be one launch. Several parameters may have one
+    // gradient: each of them counts.
+    std::vector<std::pair<ValueId, ValueId>> sums;  // of parameters
     for (const auto& [parameter, dense] : gradients) {
       const auto rows = by_rows_.find(parameter);
       const ValueId gradient = rows == by_rows_.end() ? dense : rows->second.rows;
-      // Several parameters may have one gradient: each of them counts.
       const std::string name = graph().UniqueName(graph().value(gradient).name + "@squares");
       ASSIGN_OR_RETURN(const ValueId own, Add(Role::kSumOfSquares, {gradient}, {}, name));
+      sums.emplace_back(parameter, own);
+    }
+    std::map<int, std::vector<ValueId>, std::greater<>> squares;  // by mesh, the first one last
+    for (const auto& [parameter, own] : sums) {
       const double scale = ScaleOf(parameter);
       ASSIGN_OR_RETURN(const ValueId square, Times(scale * scale, own));
-      const Mesh& mesh = graph().mesh(gradient);
+      const Mesh& mesh = graph().mesh(own);
       squares[mesh.id].push_back(builder_.MoveTo(square, Summands(mesh), Phase::kUpdate));
     }
     std::vector<ValueId>& all = squares[0];

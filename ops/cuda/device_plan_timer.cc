@@ -119,7 +119,7 @@ absl::StatusOr<Times> TimePlans(CudaDevice& device, const std::vector<PlanToTime
   double least = std::numeric_limits<double>::infinity();
   for (const PlanToTime& plan : plans) {
     times.push_back(plan.bytes <= arena->bytes() ? TimeOneRun(stream, memory, plan.run)
-                                                : Unavailable("the GPU has no {} bytes for it", plan.bytes));
+                                                 : Unavailable("the GPU has no {} bytes for it", plan.bytes));
     if (times.back().ok()) least = std::min(least, *times.back());
   }
   for (size_t i = 0; i < plans.size(); ++i) {

@@ -93,6 +93,7 @@ ARROWS = {
     # How: kernels of the GPU. What nvcc compiles knows value types alone.
     "ops/cuda/launch": "runtime/base graph/value ops/functors ops/functors/updates ops/values",
     "ops/cuda/loops": "runtime/base graph/value ops/functors ops/functors/updates ops/cuda/launch",
+    "ops/cuda/loops/images": "ops/functors ops/cuda/launch ops/cuda/loops",
     "ops/cuda/loops/rows": "ops/functors ops/functors/updates ops/cuda/launch ops/cuda/loops",
     "ops/cuda/loops/sequences": "ops/functors ops/cuda/launch ops/cuda/loops",
     "ops/cuda/plans": "runtime/base ops/cuda/launch",

@@ -37,9 +37,15 @@ LaunchError MeanSquaredError(DType dtype, const SquaredErrors& errors, const Col
 // `dloss` is a scalar in device memory (null: 1); `d` may be the predictions.
 LaunchError MeanSquaredErrorGrad(DType dtype, const SquaredErrors& errors, const void* dloss, void* d, CudaQueue queue);
 
-// `workspace` holds the partial sums: partial_bytes of the chunks.
-LaunchError SumOfSquares(DType dtype, const FlatChunks& chunks, const void* x, void* y, double* workspace,
-                         CudaQueue queue);
+// y = the sum of the squares of x.
+struct SquaredTensor {
+  const void* x = nullptr;
+  void* y = nullptr;
+  FlatChunks chunks;
+};
+// All tensors in two launches, or in two for each table that their descriptions fill. `workspace` holds the partial
+// sums: partial_bytes of all chunks.
+LaunchError SumsOfSquares(DType dtype, const SquaredTensor* tensors, int count, double* workspace, CudaQueue queue);
 
 // y = (values[0] + ... + values[count - 1]) / divisor
 LaunchError SumOfDoubles(DType dtype, const double* values, int64_t count, double divisor, void* y, CudaQueue queue);

@@ -1,6 +1,9 @@
+#include <vector>
+
 #include "ops/cuda/launch/arithmetic.h"
 #include "ops/cuda/loops/divisor.h"
 #include "ops/cuda/loops/elementwise.h"
+#include "ops/cuda/loops/runs.h"
 #include "ops/functors/dropout.h"
 #include "ops/functors/elementwise.h"
 
@@ -211,6 +214,33 @@ LaunchError AddSome(const void* const* x, void* y, int64_t elements, CudaQueue q
   return ForElements<T>(in, {As<T>(y)}, Flat(elements), AddElement<kCount>{}, queue);
 }
 
+inline constexpr int kMostAdded = 256;  // in one launch
+
+// y = x[0] + ... + x[count - 1]; an index is a run.
+template <typename T, int kWidth>
+struct AddManyBody {
+  const T* x[kMostAdded];
+  int count;
+  T* y;
+
+  PARTITA_HOST_DEVICE void operator()(int64_t index) const {
+    Compute<T> sum[kWidth], values[kWidth];
+    Widen(LoadRun<kWidth>(x[0] + index * kWidth), sum);
+    for (int k = 1; k < count; ++k) {
+      Widen(LoadRun<kWidth>(x[k] + index * kWidth), values);
+      for (int w = 0; w < kWidth; ++w) sum[w] += values[w];
+    }
+    StoreRounded(sum, y + index * kWidth);
+  }
+};
+
+template <typename T, int kWidth>
+LaunchError AddMany(const void* const* x, int count, void* y, int64_t elements, CudaQueue queue) {
+  AddManyBody<T, kWidth> body{{}, count, As<T>(y)};
+  for (int k = 0; k < count; ++k) body.x[k] = As<T>(x[k]);
+  return ForEach(elements / kWidth, body, queue);
+}
+
 }  // namespace
 
 LaunchError Constant(DType dtype, double value, void* y, int64_t elements, CudaQueue queue) {
@@ -257,12 +287,18 @@ LaunchError Add(DType dtype, const void* const* x, int count, void* y, int64_t e
     if (count == 1) return CopyBytes(y, x[0], elements * static_cast<int64_t>(sizeof(T)), queue);
     if (count == 2) return AddSome<T, 2>(x, y, elements, queue);
     if (count == 3) return AddSome<T, 3>(x, y, elements, queue);
-    LaunchError error = AddSome<T, 4>(x, y, elements, queue);
-    for (int k = 4; k < count && error == kLaunched; ++k) {
-      const void* const next[] = {y, x[k]};
-      error = AddSome<T, 2>(next, y, elements, queue);
+    if (count == 4) return AddSome<T, 4>(x, y, elements, queue);
+    if (count > kMostAdded) {
+      const LaunchError error = Add(dtype, x, kMostAdded, y, elements, queue);
+      if (error != kLaunched) return error;
+      std::vector<const void*> rest = {y};
+      rest.insert(rest.end(), x + kMostAdded, x + count);
+      return Add(dtype, rest.data(), static_cast<int>(rest.size()), y, elements, queue);
     }
-    return error;
+    constexpr int kWidth = kPackWidth<T>;
+    bool packed = elements % kWidth == 0 && IsPackAligned(y);
+    for (int k = 0; k < count; ++k) packed = packed && IsPackAligned(x[k]);
+    return packed ? AddMany<T, kWidth>(x, count, y, elements, queue) : AddMany<T, 1>(x, count, y, elements, queue);
   });
 }
 

@@ -50,13 +50,24 @@ absl::StatusOr<PreparedCudaKernel> CudaAllFinite(const LocalNode& node) {
 }
 
 absl::StatusOr<PreparedCudaKernel> CudaSumOfSquares(const LocalNode& node) {
-  const FlatChunks chunks = MakeFlatChunks(Input(node, 0).elements());
+  std::vector<launch::SquaredTensor> tensors;
+  int64_t partial_bytes = 0;
+  for (int m = 0; m < node.members; ++m) {
+    tensors.push_back({nullptr, nullptr, MakeFlatChunks(Input(MemberOf(node, m), 0).elements())});
+    partial_bytes += tensors.back().chunks.partial_bytes();
+  }
   return OwnWideKernel(
       node,
-      [chunks](const KernelArguments& a, DType dtype, CudaQueue q) {
-        return launch::SumOfSquares(dtype, chunks, In(a, 0), Out(a, 0), static_cast<double*>(a.workspace), q);
+      [tensors](const KernelArguments& a, DType dtype, CudaQueue q) {
+        std::vector<launch::SquaredTensor> bound = tensors;
+        for (size_t m = 0; m < bound.size(); ++m) {
+          bound[m].x = In(a, m);
+          bound[m].y = Out(a, m);
+        }
+        const int count = static_cast<int>(bound.size());
+        return launch::SumsOfSquares(dtype, bound.data(), count, static_cast<double*>(a.workspace), q);
       },
-      chunks.partial_bytes());
+      partial_bytes);
 }
 
 absl::StatusOr<PreparedCudaKernel> CudaClipScale(const LocalNode& node) {

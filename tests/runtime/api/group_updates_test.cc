@@ -116,6 +116,22 @@ int CountShared(const Session& session, int rank) {
   return static_cast<int>(shared.size());
 }
 
+bool IsSumOfSquares(const Launch& launch) {
+  const auto* const kernel = std::get_if<KernelLaunch>(&launch.work);
+  return kernel != nullptr && kernel->node.op->role == Role::kSumOfSquares;
+}
+
+// Of one rank: launches that add up squares, and how many sums they make.
+std::pair<int, int> CountSums(const Session& session, int rank) {
+  int launches = 0, members = 0;
+  for (const Launch& launch : session.schedule(kTrainEntry, rank).launches) {
+    if (!IsSumOfSquares(launch)) continue;
+    ++launches;
+    members += std::get<KernelLaunch>(launch.work).node.members;
+  }
+  return {launches, members};
+}
+
 class GroupedUpdates : public testing::TestWithParam<Setting> {};
 
 TEST_P(GroupedUpdates, AreOneLaunchWithTheSameBits) {
@@ -126,6 +142,10 @@ TEST_P(GroupedUpdates, AreOneLaunchWithTheSameBits) {
     const std::pair<int, int> expected{CountShared(*alone, rank), members};
     EXPECT_LE(expected.first, 3);
     EXPECT_EQ(CountUpdates(*grouped, rank), expected) << "rank " << rank;
+    const auto [sums, squares] = CountSums(*alone, rank);
+    EXPECT_EQ(sums, squares);
+    EXPECT_EQ(sums > 0, GetParam().clip_norm > 0 && launches > 0);
+    EXPECT_EQ(CountSums(*grouped, rank), (std::pair<int, int>{std::min(sums, 1), squares})) << "rank " << rank;
   }
   // Where the model is laid out in parts, others may know the loss and say whether the step is applied.
   const bool in_parts = GetParam().strategy == "placement" || GetParam().strategy == "1f1b";
@@ -221,7 +241,8 @@ TEST(GroupedUpdates, KeepCollectivesWhereTheyWere) {
   const auto order = [](const Session& session) {
     std::vector<std::string> names;
     for (const Launch& launch : session.schedule(kTrainEntry, 0).launches) {
-      if (!IsUpdate(launch) && !IsScalarOfStep(launch) && !IsConstant(launch)) names.push_back(launch.name);
+      const bool moves = IsUpdate(launch) || IsSumOfSquares(launch) || IsScalarOfStep(launch) || IsConstant(launch);
+      if (!moves) names.push_back(launch.name);
     }
     return names;
   };

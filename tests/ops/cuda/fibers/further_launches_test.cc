@@ -77,6 +77,24 @@ TEST(FurtherLaunches, LossAndAccuracyOfManyRows) {
   }
 }
 
+// Of f64 a run has other widths than of f32.
+TEST(FurtherLaunches, RunsOfF64) {
+  const TensorType x{DType::kF64, {2, 5, 6, 8}}, y{DType::kF64, {2, 3, 3, 8}}, means{DType::kF64, {2, 8}};
+  const Attributes attributes{{"kernel", IntList{3, 2}}, {"stride", IntList{2, 2}}, {"padding", IntList{1, 1, 0, 0}}};
+  std::vector<LocalNode> nodes = {WholeNode("max_pool", attributes, {x}),
+                                  WholeNode("max_pool_grad", attributes, {x, y, y}),
+                                  WholeNode("global_average_pool_grad", {{"shape", IntList{2, 5, 6, 8}}}, {means}),
+                                  WholeNode("add", {}, {x, x, x, x, x})};
+  for (const bool count_padding : {true, false}) {
+    Attributes average = attributes;
+    average.Set("count_padding", count_padding);
+    nodes.push_back(WholeNode("average_pool", average, {x}));
+    average.Set("shape", IntList{2, 5, 6, 8});
+    nodes.push_back(WholeNode("average_pool_grad", average, {y}));
+  }
+  for (const LocalNode& node : nodes) ExpectTheReference(node, SuitableInputs(node, 3));
+}
+
 // Strides that 32 bits cannot multiply: indices of 64 bits.
 TEST(FurtherLaunches, PoolingAtHugeStrides) {
   const TensorType x{DType::kF32, {2, 5, 6, 8}}, y{DType::kF32, {2, 1, 1, 8}};
@@ -127,6 +145,47 @@ TEST(FurtherLaunches, RunningStatisticsOfManyBatchNorms) {
   const LocalNode together = Together(nodes);
   const std::vector<Values> inputs = SuitableInputs(together, 5);
   ExpectNear(together, OnFibers(together, inputs), Reference(together, inputs));
+}
+
+// The norm of many gradients: the same bits in any order of blocks, whichever tensors lie in the table.
+TEST(FurtherLaunches, SquaresOfManyTensorsAreTwoLaunches) {
+  for (const int count : {1, 7, 120}) {
+    std::vector<LocalNode> nodes;
+    for (int m = 0; m < count; ++m) {
+      nodes.push_back(WholeNode("sum_of_squares", {}, {TensorType{DType::kF32, {m == 3 ? 9000 : m * 37 % 300 + 1}}}));
+    }
+    const LocalNode together = Together(nodes);
+    const std::vector<Values> inputs = SuitableInputs(together, 5), first = OnFibers(together, inputs);
+    ExpectNear(together, first, Reference(together, inputs));
+    for (uint64_t seed = 2; seed <= 4; ++seed) {
+      const absl::StatusOr<FiberRun> run = RunOnFibers(together, inputs, {}, seed);
+      ASSERT_TRUE(run.ok()) << run.status();
+      EXPECT_EQ(run->outputs, first) << "seed " << seed;
+      EXPECT_EQ(run->launches, 2);
+    }
+    for (int m = 0; m < count; ++m) EXPECT_EQ(OnFibers(nodes[m], {inputs[m]})[0], first[m]) << m;
+  }
+}
+
+// More than a launch of few reads, and more than a launch of many.
+TEST(FurtherLaunches, AddMany) {
+  for (const int count : {5, 44, 300}) {
+    for (const int64_t elements : {1, 24, 341}) {
+      const LocalNode wide =
+          WholeNode("add", {}, std::vector<std::optional<TensorType>>(count, TensorType{DType::kF32, {elements}}));
+      for (const LocalNode& node : {wide, InBf16(wide)}) {
+        const std::vector<Values> inputs = Stored(node, SuitableInputs(node, 3));
+        if (count < 256) {
+          ExpectTheReference(node, inputs);
+          const absl::StatusOr<FiberRun> run = RunOnFibers(node, inputs);
+          ASSERT_TRUE(run.ok()) << run.status();
+          EXPECT_EQ(run->launches, 1) << count;
+        } else if (node.outputs[0].dtype == DType::kF32) {
+          ExpectTheReference(node, inputs);
+        }
+      }
+    }
+  }
 }
 
 TEST(FurtherLaunches, ScalarsOfAStepGoInOne) {

@@ -1,4 +1,4 @@
-"""What the compiler made of kernels, as cuobjdump prints it: registers, stack, calls, loads and instructions of each."""
+"""What the compiler made of kernels, as cuobjdump prints it: registers, stack, calls, loads, instructions."""
 
 import collections
 import itertools

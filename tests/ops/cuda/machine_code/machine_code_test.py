@@ -12,7 +12,8 @@ from tests.ops.cuda.machine_code import machine_code
 
 # Rounds of the loops of a pooling with windows of 3 x 3: over the elements of a thread, once; over the window's rows and
 # columns. Gradients: over the outputs that see a pixel, of windows at a stride of 2 (1.5 rows and 1.5 columns) or 1 (3
-# and 3), and in that of a maximum over the window's earlier pixels, which are 4: a row of 3, and 1 of the pixel's own row.
+# and 3), and in that of a maximum over the window's earlier pixels, which are 4: a row of 3, and 1 of the pixel's own
+# row.
 WINDOW, STRIDE_2, STRIDE_1 = (1, 3, 3), (1, 1.5, 1.5, 1, 3), (1, 3, 3)
 
 # Mangled names, and what is allowed. In f64 they serve comparisons alone. With 64 registers four blocks of 256 threads

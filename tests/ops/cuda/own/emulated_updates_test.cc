@@ -42,6 +42,24 @@ TEST(EmulatedBatchNorm, RunningStatisticsGoInOneLaunch) {
   }
 }
 
+// Two launches for each table that tensors fill; each as if it were alone.
+TEST(EmulatedSquares, OfManyTensorsGoInTwoLaunches) {
+  for (const auto& [members, launches] : std::vector<std::pair<int, int>>{{1, 2}, {44, 2}, {120, 2}, {1000, 4}}) {
+    std::vector<LocalNode> nodes;
+    for (int64_t m = 0; m < members; ++m) {
+      const int64_t elements = m == 5 ? 3000000 : m * 37 % 300 + 1;
+      nodes.push_back(WholeNode("sum_of_squares", {}, {TensorType{DType::kF32, {elements}}}));
+    }
+    const LocalNode together = Together(nodes);
+    const std::vector<Values> inputs = SuitableInputs(together, 5);
+    CountingQueue queue;
+    const auto found = Emulate(CudaKernelEntries("sum_of_squares").back(), together, inputs, {}, queue);
+    ASSERT_TRUE(found.ok()) << found.status();
+    EXPECT_EQ(queue.calls, launches);
+    for (size_t m = 0; m < nodes.size(); ++m) EXPECT_EQ((*found)[m], Emulated(nodes[m], {inputs[m]})[0]) << m;
+  }
+}
+
 template <typename F>
 void ManyTensorsGoInOneLaunch() {
   ExpectManyAreAsEachAlone<F>(600, 2, [](const auto* sets, int count, const auto& scalars, const auto& tensors) {
