@@ -3,7 +3,7 @@
 // this file.
 //
 //   to bf16    round to nearest, ties to even, once, also from f64 and integers; what is too large becomes infinite; a
-//              NaN stays one and keeps its sign and the upper bits of its payload
+//              NaN stays one and, but on a GPU, keeps its sign and the upper bits of its payload
 //   from bf16  exact in f32 and f64
 #ifndef PARTITA_RUNTIME_BASE_BF16_H_
 #define PARTITA_RUNTIME_BASE_BF16_H_
@@ -49,12 +49,18 @@ class Bf16 {
     return bits;
   }
 
-  // No branch, so that loops over it become vectors.
+  // No branch, so that loops over it become vectors. A GPU has an instruction, which makes each NaN the same one.
   static PARTITA_HOST_DEVICE uint16_t Rounded(float value) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    uint16_t rounded;
+    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(rounded) : "f"(value));
+    return rounded;
+#else
     const uint32_t bits = AsBits(value);
     const uint32_t nearest = (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16;
     const uint32_t quiet = (bits >> 16) | 0x40;
     return static_cast<uint16_t>((bits & 0x7FFFFFFF) > 0x7F800000 ? quiet : nearest);
+#endif
   }
 
   // To an f32 whose last bit is 1 if it is not exact: rounding that again to fewer bits is rounding once (Boldo and

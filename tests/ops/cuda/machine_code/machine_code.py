@@ -115,11 +115,12 @@ def instructions(code, rounds):
     return count
 
 
-def faults(kernel, registers=64, load=128, has=(), most=None):
+def faults(kernel, registers=64, load=128, has=(), lacks=(), most=None):
     """What is wrong with a hot kernel.
 
-    `load`: bits that its widest load must have. `has`: instructions that it must have. `most`: (instructions, elements
-    of a thread, rounds of its loops by depth), how many instructions an element may take.
+    `load`: bits that its widest load must have. `has`, `lacks`: parts of instructions that it must have, or must not.
+    `most`: (instructions, elements of a thread, rounds of its loops by depth), how many instructions an element may
+    take.
     """
     found = []
     if kernel.registers > registers:
@@ -130,6 +131,7 @@ def faults(kernel, registers=64, load=128, has=(), most=None):
     if max(kernel.loads, default=0) < load:
         found.append("loads of {} bits, {} are needed".format(sorted(kernel.loads), load))
     found += ["no " + name for name in has if not any(name in instruction for _, instruction in kernel.code)]
+    found += ["has " + part for part in lacks if any(part in instruction for _, instruction in kernel.code)]
     if most is not None:
         count = instructions(kernel.code, most[2]) / most[1]
         if count > most[0]:

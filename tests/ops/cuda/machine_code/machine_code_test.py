@@ -16,16 +16,21 @@ from tests.ops.cuda.machine_code import machine_code
 # row.
 WINDOW, STRIDE_2, STRIDE_1 = (1, 3, 3), (1, 1.5, 1.5, 1, 3), (1, 3, 3)
 
+# bf16 is rounded by an instruction, not by adding 0x7fff to bits and more.
+ROUNDS = {"has": ["F2FP.BF16"], "lacks": [", 0x7fff, "]}
+
 # Mangled names, and what is allowed. In f64 they serve comparisons alone. With 64 registers four blocks of 256 threads
 # run at once.
 HOT = {
     r"MapRowsIfLi": {},
-    r"MapRowsINS_4Bf16ELi": {"load": 64},
+    r"MapRowsINS_4Bf16ELi(?!.*StatisticsGrad)": {"load": 64, **ROUNDS},
+    r"MapRowsINS_4Bf16ELi.*StatisticsGrad": {"load": 64, "registers": 72, **ROUNDS},  # three blocks at once
     r"StatisticsSumsIf": {},
     r"StatisticsSumsINS_4Bf16E": {"load": 64},
     r"GradientSumsIf": {},
     r"GradientSumsINS_4Bf16E": {"load": 64},
-    r"11ElementwiseI(f|NS_4Bf16E)Li\dELi\dE": {},
+    r"11ElementwiseIfLi\dELi\dE": {},
+    r"11ElementwiseINS_4Bf16ELi\dELi\dE": {"lacks": ROUNDS["lacks"]},  # few only choose among elements
     r"DropoutBodyI(f|NS_4Bf16E)": {"load": 32},
     r"UpdateBodyI.*EfLi\d+E": {},
     r"CrossEntropy(Grad)?(Rows)?BodyIf": {"load": 32},
