@@ -25,12 +25,13 @@ double LeastOf(DType dtype, bool squared) {
   return squared ? std::sqrt(least) : least;
 }
 
+// All in one direction, so that what is off adds up where a rule sums elements of both signs (statistics of groups).
 HostTensor Shifted(const HostTensor& tensor, double relative, double absolute) {
   HostTensor shifted = tensor;
   for (size_t at = 0; at < shifted.bytes.size(); at += sizeof(double)) {
     double element = 0;
     std::memcpy(&element, shifted.bytes.data() + at, sizeof(element));
-    element += relative * element + absolute;
+    element += relative * std::abs(element) + absolute;
     std::memcpy(shifted.bytes.data() + at, &element, sizeof(element));
   }
   return shifted;
@@ -120,7 +121,9 @@ absl::Status F64Update::AllowInput(ValueId update, size_t place, const std::vect
                                    ExpectedState& expected) const {
   const ValueId input = serial_.node(serial_.value(update).producer).inputs[place];
   const DType dtype = serial_.type(input).dtype;
-  const double relative = (IsRead(input) ? kRoundings : kRoundingsOfScalars) * EpsilonOf(dtype);
+  // Statistics are f64, and what is made of them is not.
+  const double epsilon = std::max(EpsilonOf(dtype), EpsilonOf(serial_.type(update).dtype));
+  const double relative = (IsRead(input) ? kRoundings : kRoundingsOfScalars) * epsilon;
   const double absolute = LeastOf(dtype, /*squared=*/given_.contains(input)) + inputs[place]->uncertain;
   std::vector<double> largest(expected.elements.size());
   for (const double sign : {1.0, -1.0}) {

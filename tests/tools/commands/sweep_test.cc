@@ -73,7 +73,7 @@ TEST(Sweep, MarksTheTippingPointInThePicture) {
   ASSERT_TRUE(sweep.ok()) << sweep.status();
   const std::string page = SweepToHtml(*sweep, {"toy", "here"});
   const std::string picture = page.substr(page.find("<svg"), page.find("</svg>") - page.find("<svg"));
-  EXPECT_THAT(picture, HasSubstr("<line x1=\"486.7\" x2=\"486.7\" y1=\"20\" y2=\"420\""));
+  EXPECT_THAT(picture, HasSubstr("<line x1=\"506.7\" x2=\"506.7\" y1=\"20\" y2=\"420\""));
   EXPECT_THAT(picture, HasSubstr(">tipping point</text>"));
   const absl::StatusOr<Sweep> without = MakeSweep(Options(), Predicted);
   ASSERT_TRUE(without.ok()) << without.status();
@@ -159,7 +159,7 @@ TEST(Sweep, ComparesWithTheFewestDevicesThatHoldTheGraph) {
   const std::string page = SweepToHtml(*sweep, {"toy", "here"});
   EXPECT_THAT(page, HasSubstr(" over 2 devices, by devices"));
   // From 2 of 1 to 8 devices, a third of the picture's width.
-  EXPECT_THAT(page, HasSubstr("<line x1=\"273.3\""));
+  EXPECT_THAT(page, HasSubstr("<line x1=\"293.3\""));
 }
 
 TEST(Sweep, IsPrintedForProgramsAndPages) {

@@ -36,6 +36,15 @@ class VerifyTest(TrainerCase):
                                  f"--strategy={strategy}", f"{model}.pbtxt")
                 self.assertTrue(json.loads(done.stdout)["equal"])
 
+    def test_statistics_of_groups(self):
+        """Their means cancel in the running mean; their roundings do not."""
+        for samples in (1, 2, 4, 8):
+            with self.subTest(samples=samples):
+                self.execute(BUILD_MODEL, "mini-inception", "--batch=16", f"--statistics-samples={samples}",
+                             "--output=groups.pbtxt")
+                done = self.call("verify", "--mock-data", "--precision=f32", "--dp=2", "--format=json", "groups.pbtxt")
+                self.assertTrue(json.loads(done.stdout)["equal"])
+
     def test_what_train_refuses(self):
         """Of the test set as well: 2.5 batches of a loss that does not weigh samples."""
         with open(self.path("own.pbtxt"), "w", encoding="utf-8") as file:

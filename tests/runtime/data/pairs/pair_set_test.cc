@@ -25,8 +25,12 @@ TEST(PairSet, NamesTheLineThatIsNoSentence) {
   const auto refused = [](const std::string& source, const std::string& target) {
     return Said(Pairs(source, target).status());
   };
-  EXPECT_EQ(refused("a\n \nb\n", "a\nb\nc\n"), "source.txt: line 2: found no words");
-  EXPECT_EQ(refused("a\nb\n", "a\n\n"), "target.txt: line 2: found no words");
+  EXPECT_EQ(
+      refused("a\n \nb\n", "a\nb\nc\n"),
+      "source.txt: line 2: found no words; expected at least one: remove the line, and its line in the other file");
+  EXPECT_EQ(
+      refused("a\nb\n", "a\n\n"),
+      "target.txt: line 2: found no words; expected at least one: remove the line, and its line in the other file");
   EXPECT_EQ(refused("", "a\n"), "source.txt: found no lines");
   EXPECT_EQ(refused("a\nb a <pad>\n", "a\nb\n"),
             "source.txt: line 2, position 3: found <pad>, a mark that a text may not have");

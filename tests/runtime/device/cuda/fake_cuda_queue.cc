@@ -32,7 +32,11 @@ void RunNext(FakeStream& stream) {
   stream.queue.pop_front();
   current->clock = stream.free_at - work.lasts;
   stream.busy = true;
-  if (work.run && !current->dead()) work.replays ? work.run() : Perform(work.run);
+  if (work.replays) {
+    work.run();
+  } else if (work.run && !current->dead()) {
+    Perform(work.run);
+  }
   stream.busy = false;
   current->clock = stream.free_at;
   if (work.marks != nullptr) *work.marks = {true, stream.free_at};
