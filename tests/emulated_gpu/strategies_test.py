@@ -47,7 +47,7 @@ class StrategiesTest(EmulatedCase):
         graph = self.build("inception-v3", "--image-size=75", *sizes)
         self.each(graph, "inception_v3", leave_out="/pipeline.pbtxt", least=5)
         # Its micro-batches are of one sample, and so must be those of whose statistics a batch norm is.
-        graph = self.build("inception-v3", "--image-size=107", "--statistics-samples=1", *sizes)
+        graph = self.build("inception-v3", "--image-size=139", "--statistics-samples=1", *sizes)
         strategy = f"--strategy={example('inception_v3/pipeline.pbtxt')}"
         self.equal_to_serial(graph, strategy)
         self.trains(graph, strategy)

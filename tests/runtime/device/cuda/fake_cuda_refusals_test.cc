@@ -22,11 +22,17 @@ class FakeCudaRefusals : public testing::Test {
     fake_.Register(&faulty_,
                    [](dim3, dim3, void**) { return [] { FakeCuda::Fault(cudaErrorIllegalAddress, "planted"); }; });
     fake_.StartThread();
+    EXPECT_EQ(cuda_.cudaSetDevice(0), cudaSuccess);
     EXPECT_EQ(cuda_.cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking, 0), cudaSuccess);
     EXPECT_EQ(cuda_.cudaMalloc(&memory_, kBytes), cudaSuccess);
     EXPECT_EQ(cuda_.cudaHostAlloc(&pinned_, kBytes, 0), cudaSuccess);
   }
-  ~FakeCudaRefusals() override { released_ = true; }
+  ~FakeCudaRefusals() override {
+    released_ = true;
+    cuda_.cudaFree(memory_);
+    cuda_.cudaFreeHost(pinned_);
+    cuda_.cudaStreamDestroy(stream_);
+  }
 
   cudaError_t Launch(const void* function, dim3 grid = {1}, dim3 block = {32}, size_t shared = 0) {
     return cuda_.cudaLaunchKernel(function, grid, block, nullptr, shared, stream_);
@@ -138,6 +144,9 @@ TEST_F(FakeCudaRefusals, EventsHaveTimesWhereTheyWereMadeForThem) {
   EXPECT_EQ(cuda_.cudaEventQuery(later), cudaErrorCapturedEvent);
   EXPECT_EQ(cuda_.cudaEventSynchronize(later), cudaErrorCapturedEvent);
   EXPECT_EQ(elapsed(timed, later), cudaErrorCapturedEvent);
+  cudaGraph_t graph = nullptr;
+  ASSERT_EQ(cuda_.cudaStreamEndCapture(stream_, &graph), cudaSuccess);
+  EXPECT_EQ(cuda_.cudaGraphDestroy(graph), cudaSuccess);
   for (const cudaEvent_t event : {timed, later, untimed}) EXPECT_EQ(cuda_.cudaEventDestroy(event), cudaSuccess);
 }
 
@@ -182,6 +191,7 @@ TEST_F(FakeCudaRefusals, AGraphThatRunsIsNotDestroyed) {
   released_ = true;
   destroy.join();
   EXPECT_EQ(cuda_.cudaStreamSynchronize(stream_), cudaErrorIllegalAddress);
+  cuda_.cudaGraphDestroy(graph);
 }
 
 // Freed memory is poison, and is not taken back under work that uses it.
