@@ -236,7 +236,7 @@ class SetAnalysis {
       }
       if (!IsSum(rule.outputs[output])) return {};
       part.kind = kSum;
-      // A product with numbers of the graph for each sample of a batch, such as its shares, is a mean by what it says.
+      // Samples multiplied by constants of the graph, one for each sample of a batch, are a weighted mean.
       bool shared = false;
       for (size_t i = 0; i < node.inputs.size(); ++i) {
         shared = shared || (Reads(node, i) && Is(node, i, kSame) && IsSplit(rule.inputs[i]));

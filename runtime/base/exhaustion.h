@@ -13,7 +13,7 @@
 
 namespace partita {
 
-// What a system call lacked that failed with this errno: `ulimit -n`, or the same of the machine.
+// Whether errno says that the process or the machine has no file descriptor left (EMFILE, ENFILE).
 bool LacksDescriptors(int error);
 
 // kResourceExhausted, of such a call; `what`: "FILE: cannot open".

@@ -34,8 +34,8 @@ struct ControlGroup {
 };
 
 // Groups of both versions that `controller` ("memory", "cpu", "pids") may limit, from the inside to the outside. `root`
-// stands in front of /proc and /sys: tests plant files there. A folder may be missing: a container that sees its own
-// group as the topmost one has none of the path that is told. Thread-safe.
+// stands in front of /proc and /sys: tests plant files there. A folder may be missing: a container may mount its own
+// group as the root of the hierarchy. Thread-safe.
 std::vector<ControlGroup> ControlGroupsOf(const std::string& controller, const std::string& root);
 
 }  // namespace partita

@@ -167,7 +167,7 @@ TEST_P(CommErrorsTest, AnAbortLeavesNoPeerInOurMemory) {
     std::thread abort([&] { now_->Abort(absl::UnavailableError("stop")); });
     for (int r = 0; r < p(); ++r) {
       const absl::Status status = s(r).Synchronize();
-      // A rank may see that its peer has left before it is told to leave itself.
+      // A rank may see its peer's connection close before it is aborted itself.
       EXPECT_TRUE(status.ok() || absl::IsUnavailable(status)) << status;
       memory[r] = nullptr;
     }

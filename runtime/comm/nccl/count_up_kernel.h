@@ -4,8 +4,9 @@
 
 namespace partita {
 
-// A __global__ function for one thread, of four `unsigned long long*`: a count in memory of the GPU, to which one is
-// added, and where that is stored in pinned memory of the host; then the same of a second count, or two nulls.
+// A __global__ function for one thread that takes four `unsigned long long*`: a counter in device memory, which it
+// increments, and the place in pinned host memory to which it copies the new value; then the same for a second counter,
+// or two nulls.
 const void* CountUpKernel();
 
 }  // namespace partita

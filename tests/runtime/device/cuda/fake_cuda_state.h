@@ -92,7 +92,7 @@ struct State {
   uint64_t replays = 0;
   uint64_t last_node = 0;
 
-  // With a thread of its own, `mutex` is held by whoever reads or changes anything here.
+  // With a thread of its own, `mutex` guards everything here.
   bool has_thread = false, ending = false;
   std::thread thread;
   std::mutex mutex;

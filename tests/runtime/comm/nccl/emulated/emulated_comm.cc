@@ -8,7 +8,7 @@
 namespace partita::emulated_nccl {
 namespace {
 
-// After which an end that waits says so, as whoever looks at a program that hangs wants to know.
+// An end that takes longer reports what it waits for, so that a hanging program explains itself.
 constexpr std::chrono::seconds kLongWait{20};
 
 }  // namespace

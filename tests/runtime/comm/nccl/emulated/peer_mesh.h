@@ -69,7 +69,7 @@ class PeerMesh {
   const std::string name_;
   const int rank_, size_;
   std::atomic<bool> stopped_{false};
-  int stop_ = -1;             // an eventfd that wakes whoever polls
+  int stop_ = -1;             // an eventfd that wakes poll()
   int listener_ = -1;         // until all have come
   std::vector<int> sockets_;  // by rank; -1: none
 };

@@ -27,7 +27,7 @@ class Rank {
   // Waits for an error in the background.
   ncclResult_t Error();
 
-  // The same of a call on a stream, until the work has run.
+  // As above for a call on a stream; waits until its work has run.
   ncclResult_t Ran(ncclResult_t result);
 
   // Memory of the device.

@@ -29,7 +29,7 @@ void Abort(Rank& rank) {
   EXPECT_EQ(rank.cuda.api().cudaStreamSynchronize(rank.stream), cudaSuccess);
 }
 
-// Each of two ranks makes its own call; both are told.
+// Two ranks make different calls; both get the error.
 void ExpectToDiffer(const std::function<ncclResult_t(Rank&, float*)>& call, const std::string& sentence) {
   OnProcesses(2, [&](Rank& rank) {
     ASSERT_EQ(rank.Join(), ncclSuccess);
@@ -97,7 +97,7 @@ TEST(RanksDiffer, AtTheEnd) {
       "the end of the communicator, collective 1");
 }
 
-// The receiver is told; the sender has sent.
+// The receiver gets the error; the sender has finished.
 TEST(RanksDiffer, InTransfers) {
   OnProcesses(2, [](Rank& rank) {
     ASSERT_EQ(rank.Join(), ncclSuccess);
