@@ -17,7 +17,7 @@ int main(int argc, char** argv) {
   }
   const ProgramDefinition trainer = {
       "trainer",
-      "trains a graph on many devices",
+      "train a graph on many devices",
       TrainerFlags(),
       TrainerCommands(),
   };

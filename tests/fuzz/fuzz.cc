@@ -67,17 +67,17 @@ int main(int argc, char** argv) {
   using namespace partita;
   const ProgramDefinition fuzz = {
       "fuzz",
-      "feeds what reads files with bytes that nobody meant",
+      "feed file readers with mutated bytes",
       {
-          ChoiceFlag("target", kAll, TargetNames(), "which reader"),
-          IntFlag("inputs", "100000", 0, 1'000'000'000'000, "mutated ones for each reader"),
-          IntFlag("seed", "1", 0, 1'000'000'000, "of the mutations"),
-          FolderFlag("corpus", "what is mutated: a folder for each reader, as tests/fuzz/corpus"),
-          FolderFlag("save", "where an input is kept that breaks a promise"),
+          ChoiceFlag("target", kAll, TargetNames(), "reader to test"),
+          IntFlag("inputs", "100000", 0, 1'000'000'000'000, "mutated inputs per reader"),
+          IntFlag("seed", "1", 0, 1'000'000'000, "seed of the mutations"),
+          FolderFlag("corpus", "inputs to mutate: a folder per reader, as tests/fuzz/corpus"),
+          FolderFlag("save", "folder for inputs that violate a contract"),
       },
       {
-          {"run", "mutates the corpus", "", {"target", "inputs", "seed", "corpus", "save"}, Fuzz},
-          {"replay", "one file again, in this process", "FILE", {"target"}, Replay},
+          {"run", "mutate the corpus", "", {"target", "inputs", "seed", "corpus", "save"}, Fuzz},
+          {"replay", "read one file again, in this process", "FILE", {"target"}, Replay},
       },
   };
   return RunMain(fuzz, argc, argv);

@@ -142,7 +142,7 @@ absl::StatusOr<int> RunCalibrate(const CommandContext& context) {
 }  // namespace
 
 Command CalibrateCommand() {
-  Command command{"calibrate", "measure this machine: kernels of a graph, collectives", "GRAPH", ModelFlags(),
+  Command command{"calibrate", "measure a graph's kernels and the collectives on this machine", "GRAPH", ModelFlags(),
                   RunCalibrate};
   command.choices = {{"device", {"host"}}};
   for (const auto& flags : {StrategyFlags(), SearchFlags(), RunFlags(), AccelerationFlags()}) {

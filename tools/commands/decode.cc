@@ -138,7 +138,7 @@ absl::StatusOr<int> RunDecode(const CommandContext& context) {
 }  // namespace
 
 Command DecodeCommand() {
-  Command command{"decode", "write what saved parameters write for a test set, by beam search", "GRAPH", ModelFlags(),
+  Command command{"decode", "write a saved model's translations of a test set, by beam search", "GRAPH", ModelFlags(),
                   RunDecode};
   for (const auto& flags : {StrategyFlags(), RunFlags(), AccelerationFlags(), DataFlags(), JobFlags(), LoadFlags()}) {
     command.flags.insert(command.flags.end(), flags.begin(), flags.end());

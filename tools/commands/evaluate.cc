@@ -76,7 +76,7 @@ absl::StatusOr<int> RunEvaluate(const CommandContext& context) {
 }  // namespace
 
 Command EvaluateCommand() {
-  Command command{"evaluate", "evaluate saved parameters on a test set", "GRAPH", ModelFlags(), RunEvaluate};
+  Command command{"evaluate", "evaluate a saved model on a test set", "GRAPH", ModelFlags(), RunEvaluate};
   command.choices = {{"format", {"text", "json"}}};
   for (const auto& flags : {StrategyFlags(), RunFlags(), AccelerationFlags(), DataFlags(), JobFlags(), LoadFlags()}) {
     command.flags.insert(command.flags.end(), flags.begin(), flags.end());

@@ -20,7 +20,7 @@ absl::StatusOr<int> RunOracle(const CommandContext& context) {
 }  // namespace
 
 Command OracleCommand() {
-  Command command{"oracle", "how far predictions were from what runs took", "", {"history", "format"}, RunOracle};
+  Command command{"oracle", "compare predicted with measured times of past runs", "", {"history", "format"}, RunOracle};
   command.choices = {{"format", {"text", "json"}}};
   return command;
 }

@@ -267,7 +267,7 @@ absl::StatusOr<int> RunPlan(const CommandContext& context) {
 }  // namespace
 
 Command PlanCommand() {
-  Command command{"plan", "what would run: layouts, bytes, memory, work", "GRAPH", ModelFlags(), RunPlan};
+  Command command{"plan", "show what would run: layouts, bytes, memory, work", "GRAPH", ModelFlags(), RunPlan};
   for (const auto& flags : {StrategyFlags(), SearchFlags(), ObjectiveFlags(), RunFlags(), AccelerationFlags()}) {
     command.flags.insert(command.flags.end(), flags.begin(), flags.end());
   }

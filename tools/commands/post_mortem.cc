@@ -23,7 +23,7 @@ absl::StatusOr<int> RunPostMortem(const CommandContext& context) {
 
 Command PostMortemCommand() {
   return {"post-mortem",
-          "say who waited for whom when a job failed, by --flight-recorder",
+          "show which ranks waited for which when a job failed (see --flight-recorder)",
           "FOLDER",
           {"log"},
           RunPostMortem};

@@ -103,7 +103,7 @@ absl::StatusOr<int> RunPredict(const CommandContext& context) {
 }  // namespace
 
 Command PredictCommand() {
-  Command command{"predict", "write what saved parameters make of a test set", "GRAPH", ModelFlags(), RunPredict};
+  Command command{"predict", "write a saved model's predictions for a test set", "GRAPH", ModelFlags(), RunPredict};
   for (const auto& flags : {StrategyFlags(), RunFlags(), AccelerationFlags(), DataFlags(), JobFlags(), LoadFlags()}) {
     command.flags.insert(command.flags.end(), flags.begin(), flags.end());
   }

@@ -122,7 +122,7 @@ absl::StatusOr<int> Score(const CommandContext& context) {
 
 Command ScoreCommand() {
   Command command{"score",
-                  "hold sequences against --references, line by line: BLEU, and how many are right as a whole",
+                  "compare sequences with --references line by line: BLEU and exact matches",
                   "HYPOTHESES",
                   {"references", "tokens", "lower-case", "pieces", "format"},
                   Score};

@@ -166,7 +166,7 @@ absl::StatusOr<int> Show(const CommandContext& context) {
 }  // namespace
 
 Command ShowCommand() {
-  Command command{"show", "what a graph is; --format=dot draws it", "GRAPH", ModelFlags(), Show};
+  Command command{"show", "describe a graph; --format=dot draws it", "GRAPH", ModelFlags(), Show};
   command.flags.push_back("format");
   return command;
 }

@@ -100,8 +100,8 @@ absl::StatusOr<int> RunSweep(const CommandContext& context) {
 }  // namespace
 
 Command SweepCommand() {
-  Command command{"sweep", "how fast on 1, 2, 4, ... devices of a --cluster, and when larger replicas pay", "GRAPH",
-                  ModelFlags(), RunSweep};
+  Command command{"sweep", "predict speed on 1, 2, 4, ... devices of a --cluster, and when larger replicas are faster",
+                  "GRAPH", ModelFlags(), RunSweep};
   for (const auto& flags : {RunFlags(), AccelerationFlags()}) {
     command.flags.insert(command.flags.end(), flags.begin(), flags.end());
   }

@@ -51,8 +51,8 @@ absl::StatusOr<int> PrintTable(const CommandContext& context) {
 
 Command TablesCommand() {
   return {"tables",
-          "what the papers' formulas give, for the papers' sizes or --ranks and --batch: grid, halo, groups, nccl, "
-          "layerwise, tipping, strategies, measured, placement or all",
+          "print tables of the papers' formulas, for the papers' sizes or --ranks and --batch: grid, halo, groups, "
+          "nccl, layerwise, tipping, strategies, measured, placement or all",
           "TABLE",
           {"ranks", "batch"},
           PrintTable};

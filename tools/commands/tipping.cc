@@ -41,7 +41,7 @@ absl::StatusOr<int> PrintTipping(const CommandContext& context) {
 
 Command TippingCommand() {
   return {"tipping",
-          "from how many --ranks on --mp devices a replica reach an accuracy sooner than more replicas",
+          "find the number of --ranks from which replicas of --mp devices reach an accuracy sooner",
           "CURVE",
           {"mp", "ranks", "speedup", "device-batch"},
           PrintTipping};

@@ -228,7 +228,7 @@ absl::StatusOr<int> RunVerify(const CommandContext& context) {
 }  // namespace
 
 Command VerifyCommand() {
-  Command command{"verify", "run a plan and the same graph on one rank side by side", "GRAPH", ModelFlags(), RunVerify};
+  Command command{"verify", "compare a plan with the same graph on one rank", "GRAPH", ModelFlags(), RunVerify};
   command.choices = {{"format", {"text", "json"}}};
   for (const auto& flags : {StrategyFlags(), SearchFlags(), RunFlags(), DataFlags()}) {
     command.flags.insert(command.flags.end(), flags.begin(), flags.end());

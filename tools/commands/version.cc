@@ -68,8 +68,11 @@ absl::StatusOr<int> Version(const CommandContext& context) {
 }  // namespace
 
 Command VersionCommand() {
-  Command command{
-      "version", "of the program and its libraries, and the machine", "", {"format", "fail-points"}, Version};
+  Command command{"version",
+                  "print versions of the program and its libraries, and the machine",
+                  "",
+                  {"format", "fail-points"},
+                  Version};
   command.choices = {{"format", {"text", "json"}}};
   return command;
 }

@@ -20,58 +20,59 @@ constexpr char kInception[] = "inception-v3", kBigLstm[] = "big-lstm", kGnmt[] =
 std::vector<FlagDefinition> FlagsOfAll() {
   return {
       PathFlag("output", "file to write: .pbtxt, .textproto, .pb or .json; unset: text on standard output"),
-      IntFlag("batch", "64", 1, 1 << 24, "global batch"),
-      IntFlag("image-size", "0", 0, 4096, "pixels, square; 0: the model's"),
-      IntFlag("image-channels", "0", 0, 1 << 20, "of the images; 0: the model's"),
-      IntFlag("classes", "0", 0, 1 << 20, "that the classifier tells apart; 0: the model's"),
-      FloatFlag("width", "1", 0, 64, "hidden layers have so many times their channels or units"),
-      IntFlag("channel-limit", "0", 0, 1 << 20, "the most channels or units of a hidden layer; 0: no limit"),
-      ChoiceFlag("batch-norm", "model", {"model", "true", "false"}, "with batch norm; model: as the model says"),
-      FloatFlag("batch-norm-epsilon", "", 0, 1, "added to its variances; unset: the model's"),
-      FloatFlag("batch-norm-momentum", "", 0, 1, "a batch's share of its new running statistics; unset: the model's"),
-      IntFlag("statistics-samples", "0", 0, 1 << 24, "samples of a batch norm group; 0: the whole batch"),
-      ChoiceFlag("dropout", "model", {"model", "true", "false"}, "with dropout; model: as the model says"),
-      FloatFlag("dropout-rate", "", 0, 1, "share of what it drops; unset: the model's"),
-      FloatFlag("label-smoothing", "", 0, 1, "of the loss; unset: the model's"),
+      IntFlag("batch", "64", 1, 1 << 24, "global batch size"),
+      IntFlag("image-size", "0", 0, 4096, "image height and width in pixels; 0: the model's"),
+      IntFlag("image-channels", "0", 0, 1 << 20, "channels of an image; 0: the model's"),
+      IntFlag("classes", "0", 0, 1 << 20, "number of classes; 0: the model's"),
+      FloatFlag("width", "1", 0, 64, "multiply channels or units of hidden layers by this factor"),
+      IntFlag("channel-limit", "0", 0, 1 << 20, "limit channels or units of each hidden layer; 0: no limit"),
+      ChoiceFlag("batch-norm", "model", {"model", "true", "false"}, "use batch norm; model: the model's choice"),
+      FloatFlag("batch-norm-epsilon", "", 0, 1, "epsilon added to the variance; unset: the model's"),
+      FloatFlag("batch-norm-momentum", "", 0, 1, "weight of a batch in the running statistics; unset: the model's"),
+      IntFlag("statistics-samples", "0", 0, 1 << 24, "samples per batch norm group; 0: the whole batch"),
+      ChoiceFlag("dropout", "model", {"model", "true", "false"}, "use dropout; model: the model's choice"),
+      FloatFlag("dropout-rate", "", 0, 1, "share of values to drop; unset: the model's"),
+      FloatFlag("label-smoothing", "", 0, 1, "label smoothing of the loss; unset: the model's"),
       FloatFlag("average", "", 0, 1,
-                "decay of moving averages of parameters and running statistics, which evaluation reads; unset: none; "
-                "the TPU recipe of inception-v3 has 0.995"),
-      BoolFlag("local-updates", "each block has a loss of its own, and no gradient goes to the block before it"),
+                "evaluate moving averages of parameters and running statistics with this decay (inception-v3's TPU "
+                "recipe: 0.995); unset: none"),
+      BoolFlag("local-updates", "give each block its own loss and stop gradients between blocks"),
   };
 }
 
 std::vector<FlagDefinition> FlagsOfInception() {
   return {
-      BoolFlag("auxiliary-head", "a second classifier behind block 6e, whose loss counts 0.4 times in training"),
-      BoolFlag("count-padding", "average pools count zeros around the image, as torchvision's; TensorFlow's do not"),
-      ChoiceFlag("last-pool", "average", {"average", "max"}, "of the pool in the last block"),
+      BoolFlag("auxiliary-head", "add a second classifier after block 6e; its loss has weight 0.4"),
+      BoolFlag("count-padding", "count padding in average pools, as torchvision does (TensorFlow does not)"),
+      ChoiceFlag("last-pool", "average", {"average", "max"}, "kind of the pool in the last block"),
   };
 }
 
 // Of the models of words.
 std::vector<FlagDefinition> FlagsOfWords() {
   return {
-      IntFlag("vocabulary", "0", 0, 1 << 30, "words that there are; 0: the model's"),
-      IntFlag("hidden", "0", 0, 1 << 20, "units of an LSTM; 0: the model's"),
-      IntFlag("layers", "0", 0, 1024, "LSTMs, one on the other; 0: the model's"),
+      IntFlag("vocabulary", "0", 0, 1 << 30, "vocabulary size; 0: the model's"),
+      IntFlag("hidden", "0", 0, 1 << 20, "units of each LSTM; 0: the model's"),
+      IntFlag("layers", "0", 0, 1024, "number of stacked LSTMs; 0: the model's"),
   };
 }
 
 std::vector<FlagDefinition> FlagsOfBigLstm() {
   return {
-      IntFlag("length", "20", 1, 1 << 20, "words of a sequence in a batch"),
-      IntFlag("embedding", "0", 0, 1 << 20, "numbers of a word; 0: as the projection"),
-      IntFlag("projection", "1024", 1, 1 << 20, "outputs of an LSTM; as many as units: without a projection"),
-      IntFlag("samples", "0", 0, 1 << 30, "words of training's softmax; 0: 8192, or half of the words if fewer"),
+      IntFlag("length", "20", 1, 1 << 20, "sequence length in words"),
+      IntFlag("embedding", "0", 0, 1 << 20, "embedding size; 0: the projection's size"),
+      IntFlag("projection", "1024", 1, 1 << 20, "projected outputs of each LSTM; equal to --hidden: no projection"),
+      IntFlag("samples", "0", 0, 1 << 30,
+              "sampled-softmax words in training; 0: 8192, or half of the vocabulary if fewer"),
   };
 }
 
 std::vector<FlagDefinition> FlagsOfGnmt() {
   return {
-      IntFlag("source-length", "50", 1, 1 << 20, "places of a sentence that is read"),
-      IntFlag("target-length", "50", 1, 1 << 20, "places of one that is written"),
-      IntFlag("buckets", "5", 1, 32, "sizes of sentences, each trained at its cost; at most a place for each"),
-      IntFlag("steps", "0", 0, int64_t{1} << 40, "of the training, for the learning rate; 0: the model's"),
+      IntFlag("source-length", "50", 1, 1 << 20, "longest source sentence, in words"),
+      IntFlag("target-length", "50", 1, 1 << 20, "longest target sentence, in words"),
+      IntFlag("buckets", "5", 1, 32, "number of sentence-length buckets; at most the sentence length"),
+      IntFlag("steps", "0", 0, int64_t{1} << 40, "training steps of the learning-rate schedule; 0: the model's"),
   };
 }
 
@@ -178,7 +179,7 @@ Command CommandOf(const std::string& name, const std::string& says) {
 }
 
 ProgramDefinition BuildModel() {
-  ProgramDefinition program{"build_model", "writes a model as a graph proto", FlagsOfAll(), {}};
+  ProgramDefinition program{"build_model", "write a model as a graph proto", FlagsOfAll(), {}};
   for (const auto& flags : {FlagsOfInception(), FlagsOfWords(), FlagsOfBigLstm(), FlagsOfGnmt()}) {
     program.flags.insert(program.flags.end(), flags.begin(), flags.end());
   }

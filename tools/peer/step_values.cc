@@ -30,8 +30,8 @@ const std::vector<FlagDefinition>& ValueFlags() {
       PathFlag("batches", "inputs of all steps, by field (.safetensors)"),
       PathFlag("output", "file to write (.safetensors)"),
       TextFlag("observe", "", "values of the training graph to write of each step: names between commas"),
-      ChoiceFlag("precision", "f32", {"f32", "f64"}, "of floating values, also of those in the files"),
-      IntFlag("threads", "0", 0, 1024, "of the kernels; 0: the cores"),
+      ChoiceFlag("precision", "f32", {"f32", "f64"}, "floating-point type, in memory and in files"),
+      IntFlag("threads", "0", 0, 1024, "kernel threads; 0: one per core"),
   };
   return flags;
 }
