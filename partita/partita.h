@@ -207,11 +207,11 @@ class Session {
   Result<std::map<std::string, Tensor>> Compute(const std::string& entry, const Fields& batch);
 
   // The file that `train --save` writes (docs/formats.md 6): all states, whole, whatever the split, the step's number
-  // and, where the session has loaded them, preprocessing and class names. Load resumes training from such a file to
-  // the bit, also one that `train` wrote, and `train --load` resumes from one of Save. The optimizer must be the
-  // file's. A session that does not train (Options::train) writes and reads what predictions need: parameters, running
-  // statistics and moving averages. Load takes the same of a file without a step; an average that the file lacks
-  // becomes what it is an average of.
+  // and, where the session has loaded them, preprocessing and class names. Training that Load resumes from such a file
+  // is bitwise identical to training without a stop. Load and `train --load` read each other's files. The optimizer
+  // must be the file's. A session that does not train (Options::train) writes and reads what predictions need:
+  // parameters, running statistics and moving averages. Load takes the same of a file without a step; an average that
+  // the file lacks becomes what it is an average of.
   Outcome Save(const std::string& path) const;
   Outcome Load(const std::string& path);
   // What predictions need, whatever else the file has; optimizer and step stay as they are.

@@ -163,4 +163,12 @@ def false_quotes(tree):
                 yield f"{document}: {title}: {golden.group(1)} has no line {line}"
 
 
-RULES = (broken_citations, broken_mentions, broken_links, long_readmes, unknown_works, false_quotes)
+def unchanged_version(tree):
+    """The newest section of the changelog is the version that programs print."""
+    newest = re.search(r"^## (\S+)", tree.texts.get("CHANGELOG.md", ""), re.MULTILINE)
+    version = re.search(r'kToolVersion\[\] = "([^"]*)"', tree.texts.get("tools/program/version/version.h", ""))
+    if newest and version and newest.group(1) != version.group(1):
+        yield f"CHANGELOG.md: the newest section is {newest.group(1)}; kToolVersion is {version.group(1)}"
+
+
+RULES = (broken_citations, broken_mentions, broken_links, long_readmes, unknown_works, false_quotes, unchanged_version)

@@ -30,6 +30,8 @@ class Checkout(unittest.TestCase):
     def test_cites_what_is_there(self):
         cited = sum(text.count("docs/") for path, text in self.tree.texts.items() if path.endswith((".h", ".cc")))
         self.assertGreater(cited, 50)
+        self.assertIn("## 0.", self.tree.texts["CHANGELOG.md"])
+        self.assertIn("kToolVersion[] =", self.tree.texts["tools/program/version/version.h"])
         for rule in documents.RULES:
             with self.subTest(rule.__name__):
                 self.assertEqual(list(rule(self.tree)), [])
@@ -100,6 +102,13 @@ class PlantedErrors(unittest.TestCase):
     def test_long_main_readme(self):
         self.assertEqual(self.told("README.md", "word\n" * 100), [])
         self.assertEqual(len(self.told("README.md", "word\n" * 101)), 1)
+
+    def test_version_without_changes(self):
+        self.write("CHANGELOG.md", "# Changelog\n\n## 0.2.0\n\n## 0.1.0\n")
+        version = 'inline constexpr char kToolVersion[] = "0.{}.0";\n'
+        self.assertEqual(self.told("tools/program/version/version.h", version.format(2)), [])
+        self.assertEqual(self.told("tools/program/version/version.h", version.format(3)),
+                         ["CHANGELOG.md: the newest section is 0.2.0; kToolVersion is 0.3.0"])
 
     def test_unknown_paper(self):
         self.assertEqual(self.told("a.h", "// Author et al. 2018; arXiv 1234.56789\n"), [])

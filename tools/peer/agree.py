@@ -17,7 +17,6 @@ import check_networks
 import networks
 import torch
 
-
 FLIP = 1e-2  # a value that one program rounds below zero and the other above makes several thousandths
 
 

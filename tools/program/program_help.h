@@ -17,7 +17,7 @@ std::string Usage(const ProgramDefinition& program);
 std::string CommandUsage(const ProgramDefinition& program, const Command& command,
                          const std::vector<FlagDefinition>& flags, bool full);
 
-// "trainer 0.1.0, revision 0123456789ab"
+// "trainer 1.2.3, revision 0123456789ab"
 std::string VersionLine(const ProgramDefinition& program);
 
 }  // namespace partita

@@ -184,8 +184,8 @@ TEST(Recomputation, OfCarriedStatesHasTheSameBits) {
 
 // Twelve times tanh, of which the gradient reads what it gave, of 1 MiB. Where all is kept, there are twelve and a
 // cotangent when the backward pass begins. In four blocks of three each, there are, when it comes to the second layer
-// of the last block, what the blocks before have given, the first two of this block again, and a cotangent: six. Scalars
-// between them take up to 64 bytes.
+// of the last block, what the blocks before have given, the first two of this block again, and a cotangent: six.
+// Scalars between them take up to 64 bytes.
 TEST(Recomputation, ChainsNeedAsMuchLessAsReckoned) {
   constexpr int64_t kRows = 512, kColumns = 512, kBytes = kRows * kColumns * 4;
   GraphBuilder b(Ops());

@@ -147,7 +147,7 @@ TEST(EmptyBlocks, NoSamplesAreNoWork) {
     if (may_mix_samples && c.node.inputs[0]->global[0] != c.node.outputs[0].global[0]) continue;
     for (const std::string& family : Families(op)) {
       if (family == "onednn" || family == "winograd" || family == "packed") continue;  // refuse empty blocks
-      if (op == "cast" && family == "fast") continue;            // not of all types
+      if (op == "cast" && family == "fast") continue;                                  // not of all types
       if (family == "fast" && HasAxesApart(c.node)) continue;
       LocalNode node = c.node;
       for (auto& input : node.inputs) {

@@ -50,7 +50,10 @@ def squared_error(batch, prediction, target):
             node("loss", "reshape", "mean", shape=[]))
 
 
-def regression(batch, loss=node("loss", "mean_squared_error", "prediction", "y")):
+MEAN_SQUARED_ERROR = node("loss", "mean_squared_error", "prediction", "y")
+
+
+def regression(batch, loss=MEAN_SQUARED_ERROR):
     """A number of four."""
     return graph(node("x", "input", shape=[batch, 4]) + node("y", "input", shape=[batch, 1]) +
                  dense("prediction", "x", [4, 1]) + loss, "loss")

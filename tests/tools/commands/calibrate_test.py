@@ -7,7 +7,6 @@ import unittest
 
 from tests.tools.commands.trainer_case import LENET, MLP, TrainerCase
 
-
 # Of a GPU that nobody has here, written by hand: its kernels' signatures and seconds come behind it.
 FAR_GPU = """schema_version: 1
 device: "a GPU far away"

@@ -36,7 +36,7 @@ class CheckpointTest(TrainerCase):
         for name, split in (("serial", []), ("split", ["--dp=2", "--mp=2"])):
             with self.subTest(split=split):
                 folder = "--checkpoint=" + self.path(name)
-                whole = self.run_to(STEPS, graph, *split, "--save=whole", "--report=whole.json")
+                self.run_to(STEPS, graph, *split, "--save=whole", "--report=whole.json")
                 self.run_to(73, graph, *split, folder, "--checkpoint-every=20")
                 self.assertEqual(self.checkpoints(name), [f"step-{step:012}" for step in (40, 60, 73)])
                 rest = self.run_to(STEPS, graph, *split, folder, "--resume=auto", "--save=resumed",

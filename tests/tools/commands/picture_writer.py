@@ -37,8 +37,9 @@ def write_folder(folder, count):
                 file.write(picture(label, i))
 
 
-def write_shard(path, count, labels=(0, 1, 2), names={}):
+def write_shard(path, count, labels=(0, 1, 2), names=None):
     """A WebDataset archive of the same; `names`: of labels that are written otherwise."""
+    names = names or {}
     with tarfile.open(path, "w") as tar:
         for i in range(count):
             for label in labels:

@@ -4,10 +4,9 @@ import os
 import re
 import shlex
 import subprocess
-
 import unittest
 
-from tests.tools.commands.trainer_case import MLP, TRAINER, TrainerCase, example
+from tests.tools.commands.trainer_case import MLP, TrainerCase, example
 
 BENCHMARK = os.path.abspath("tools/benchmark")
 

@@ -6,7 +6,6 @@ import unittest
 
 from tests.tools.commands.trainer_case import LENET, MLP, TrainerCase
 
-
 # Metrics that the loss is made of: the mean cross entropy, and what is added to it.
 INNER_METRICS = """
 schema_version: 1

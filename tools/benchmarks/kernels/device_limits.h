@@ -21,8 +21,8 @@ struct LaunchWork {
   double flops = 0, bytes = 0;
 };
 
-// Of launches one after the other, each of which either computes or moves its operands as fast as the device can. By the
-// operations of the definition: a convolution by an algorithm of fewer (docs/papers.md 11.16) may take less.
+// Of launches one after the other, each of which either computes or moves its operands as fast as the device can. By
+// the operations of the definition: a convolution by an algorithm of fewer (docs/papers.md 11.16) may take less.
 double LeastSeconds(const std::vector<LaunchWork>& launches, const DeviceLimits& limits);
 
 }  // namespace partita

@@ -7,7 +7,7 @@
 
 namespace partita {
 
-inline constexpr char kToolVersion[] = "0.1.0";
+inline constexpr char kToolVersion[] = "0.2.0";
 
 // Name to version of the compiler and the libraries that are linked in, and of those of GPUs that are loaded.
 std::map<std::string, std::string> LibraryVersions();

@@ -62,7 +62,7 @@ def control_group(mount, **limits):
     try:
         os.mkdir(folder)
     except OSError as error:
-        raise unittest.SkipTest(f"no control group can be made here: {error}")
+        raise unittest.SkipTest(f"no control group can be made here: {error}") from error
     try:
         for name, value in limits.items():
             with open(os.path.join(folder, name.replace("_", ".", 1)), "w") as file:

@@ -10,9 +10,9 @@ import threading
 import time
 import unittest
 
+from tests.tools.commands.trainer_case import MLP, TRAINER, TrainerCase, without_launchers
 from tools.faults.job import PATIENCE
 from tools.faults.processes import newest_step, processes_of
-from tests.tools.commands.trainer_case import MLP, TRAINER, TrainerCase, without_launchers
 
 # By which batch systems say that a job's time ends soon.
 WARNINGS = (signal.SIGUSR1, signal.SIGUSR2, signal.SIGXCPU)

@@ -7,9 +7,9 @@ import subprocess
 import time
 import unittest
 
-from tools.faults.processes import processes_of
 from tests.tools.commands.trainer_case import MLP, TRAINER, TrainerCase, without_launchers
 from tools.faults import job
+from tools.faults.processes import processes_of
 
 
 class SaveTest(TrainerCase):

@@ -4,7 +4,6 @@ reads only the set that it needs."""
 import gzip
 import json
 import os
-import shutil
 import struct
 import unittest
 import zipfile

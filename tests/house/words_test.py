@@ -1,0 +1,68 @@
+"""Documents, headers and help texts are in plain English; and a phrase of the list is found."""
+
+import unittest
+
+from tests.house import repository, words
+
+# What is checked, by the beginning of its path.
+DOCUMENTS = ("CHANGELOG.md", "CONTRIBUTING.md")
+HEADERS = ("partita/",)
+HELP = ("tools/trainer_flags.cc", "tools/benchmark_flags.cc", "tools/models/build_model.cc", "tools/peer/step_values.cc",
+        "tests/fuzz/fuzz.cc")
+
+
+def checked(paths):
+    return [path for path in paths if path.endswith(".md") and path.startswith(DOCUMENTS) or
+            path.endswith(".h") and path.startswith(HEADERS) or path in HELP]
+
+
+class Words(unittest.TestCase):
+    maxDiff = None
+
+    def test_plain_english(self):
+        base = repository.root()
+        paths = checked(repository.files(base))
+        self.assertLessEqual(set(HELP), set(paths))
+        for beginning in DOCUMENTS + HEADERS:
+            self.assertTrue(any(path.startswith(beginning) for path in paths), beginning)
+        self.assertEqual([slip for path in paths for slip in words.slips(path, repository.read(base, path))], [])
+
+
+class PlantedPhrases(unittest.TestCase):
+
+    def told(self, path, text):
+        return list(words.slips(path, text))
+
+    def test_in_a_document(self):
+        self.assertEqual(self.told("NAME.md", "Training\ngoes\non at step 3.\n"),
+                         ["NAME.md:2: 'goes on at'; write: resume, continue"])
+
+    def test_in_a_comment(self):
+        self.assertEqual(self.told("a.h", "int a;  // nobody reads\nint nobody;\n"),
+                         ["a.h:1: 'nobody'; write: no caller, any thread: name who"])
+
+    def test_over_two_lines_of_a_comment(self):
+        self.assertEqual(self.told("a.h", "// Images are held up\n//   against the limit.\n"),
+                         ["a.h:1: 'held up against'; write: compare with"])
+
+    def test_in_a_help_text(self):
+        text = 'Log("nobody");\nFlag f = IntFlag("n", "1", 0, Most(2),\n  "shift by so "\n  "many pixels");\n'
+        self.assertEqual(self.told("a_flags.cc", text), ["a_flags.cc:3: 'so many'; write: every N, N, at most N"])
+
+    def test_each_phrase(self):
+        for slip in ("is reckoned", "gone on with", "the how manyth call", "is told", "tells of it", "Whoever waits",
+                     "so often", "are the same to the bit", "holds it against", "by what they differ", "left out",
+                     "hands out ids", "look for each other before they sleep", "people", "ways to choose a strategy"):
+            with self.subTest(slip):
+                self.assertEqual(len(self.told("NAME.md", f"It {slip} here.\n")), 1)
+
+    def test_quotations_and_code(self):
+        self.assertEqual(self.told("NAME.md", 'Print "nobody" or `reckon()`.\n```\nleave out\n```\n'), [])
+        self.assertEqual(self.told("a.h", '// "nobody" `reckon`\nint told;\n'), [])
+
+    def test_other_senses(self):
+        self.assertEqual(self.told("NAME.md", "What goes on the wire; to tell apart; a person; hold the lock.\n"), [])
+
+
+if __name__ == "__main__":
+    unittest.main()
