@@ -27,7 +27,7 @@ struct ScheduleOptions {
   // Updates of states as one launch, which reads bf16 gradients and keeps the states that are read in bf16 so, too:
   // FoldUpdateCasts, DropOnes, JoinScalars, GroupUpdates, KeptRounded.
   bool group_updates = false;
-  // For observers: no value is left out that only an update reads, and none lies in columns (ViewColumns).
+  // For observers: keep every value that only an update reads, and place none in columns (ViewColumns).
   bool keep_values = false;
   OverlapHalo overlap_halo = OverlapHalo::kAuto;
   // Exchanges copy boxes straight from rank to rank (World::moves_blocks), without packing and unpacking.

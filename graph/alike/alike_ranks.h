@@ -47,7 +47,7 @@ class AlikeRanks {
     const Node* node = nullptr;
     int key = 0;  // its place in keys_
   };
-  // Who meets by one key with each of both ranks; nobody where a rank has nothing to do with it.
+  // The groups of both ranks with one key; empty for a rank that takes no part in it.
   struct Groups {
     std::vector<int> from, to;
     int place_from = -1, place_to = -1;  // of the ranks in them

@@ -15,7 +15,7 @@ namespace partita {
 // What is known of an input before its layout is chosen.
 struct InputState {
   const TensorType* type = nullptr;  // nullptr: absent optional input
-  const Layout* layout = nullptr;    // nullptr: free (a parameter that nobody has placed yet, or on another mesh)
+  const Layout* layout = nullptr;    // nullptr: free (a parameter without a layout yet, or on another mesh)
   bool leads = false;                // an activation: the first of these leads the choice
 };
 

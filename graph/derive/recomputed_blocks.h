@@ -21,8 +21,8 @@ class RecomputedBlocks {
   // The first block that matches the user's name; -1: none does.
   int BlockOf(const std::string& name) const;
 
-  // kInvalidArgument: a pattern that names no node of the user's graph (did you mean), or so many that comparing them
-  // takes more than is left of `comparisons`, from which it is taken.
+  // kInvalidArgument: a pattern that names no node of the user's graph (did you mean), or too many patterns: each
+  // comparison is subtracted from `comparisons`, which must not fall below 0.
   absl::Status Check(const Graph& forward, int64_t& comparisons) const;
 
  private:

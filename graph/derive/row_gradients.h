@@ -1,4 +1,4 @@
-// Gradients of tables of which a step reads few rows: ids and rows in place of a tensor as large as the table.
+// Gradients of tables of which a step reads few rows: ids and rows instead of a tensor as large as the table.
 //
 //   before   %t@d = embedding_grad(_, %ids, %dy) rows=9000 row_gradients=true {data:P}
 //            %t@d@all_reduce = all_reduce(%t@d) {data:R}
@@ -6,8 +6,8 @@
 //            %t@rows@ids, %t@rows = merge_rows(%ids@all_gather, %dy@all_gather) padding_rows=[-1]
 //
 // Ids and rows are values like any other, and resolved by the rule of every cotangent, to where the table lies: what is
-// split by samples is gathered, what is P is added up, over channels rows stay split as the table is; ids are whole.
-// The dense gradient is read by nobody then, and dropped. Several embeddings of one table, and micro-batches, are one
+// split by samples is gathered, what is P is added up, over channels rows stay split as the table is; ids are whole. No
+// node reads the dense gradient then, so it is dropped. Several embeddings of one table, and micro-batches, are one
 // list.
 #ifndef PARTITA_GRAPH_DERIVE_ROW_GRADIENTS_H_
 #define PARTITA_GRAPH_DERIVE_ROW_GRADIENTS_H_

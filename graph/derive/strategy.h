@@ -48,7 +48,7 @@ struct Pipeline {
 
 // How the gradients of layers' inputs, which are sums over the ranks that share a layer, come together.
 enum class InputGradients : uint8_t {
-  kReduceScatter,  // each rank gets the part that it goes on with, also where a reshape lies in between
+  kReduceScatter,  // each rank gets the part that its next node needs, also if a reshape lies in between
   kAllReduce,      // as Gholami et al. do (1712.04432, section 2): whole, and cut behind the reshape
 };
 // "reduce_scatter", "all_reduce".
@@ -83,8 +83,8 @@ struct NodeConfig {
   std::vector<std::optional<AxisConfig>> axes;  // per axis of the mesh; empty: nothing for any
 };
 
-// Finds the entries that match a name without walking all of them: exact names by a table, patterns by what stands
-// before their first '*' or '?'. The strategy must outlive the index. Thread-compatible.
+// Finds the entries that match a name without visiting all of them: a table finds exact names, and the prefix before
+// the first '*' or '?' finds patterns. The strategy must outlive the index. Thread-compatible.
 class StrategyIndex {
  public:
   explicit StrategyIndex(const Strategy& strategy);

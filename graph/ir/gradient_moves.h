@@ -1,4 +1,4 @@
-// Which moves carry gradients: they travel while the backward pass goes on, and the update waits for them.
+// Which moves carry gradients: they overlap with the rest of the backward pass, and the update waits for them.
 #ifndef PARTITA_GRAPH_IR_GRADIENT_MOVES_H_
 #define PARTITA_GRAPH_IR_GRADIENT_MOVES_H_
 

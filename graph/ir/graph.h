@@ -104,7 +104,7 @@ class Graph {
   // kNoValue if there is none.
   ValueId Find(std::string_view value_name) const;
 
-  // Room for so many nodes and values, for passes that know how many they will add.
+  // Reserves memory for this number of nodes and values, for passes that know how many they will add.
   void Reserve(size_t nodes, size_t values);
 
   // Appends a node; its outputs must be added with it: names (unique; CHECKed), types and layouts.

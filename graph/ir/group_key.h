@@ -1,4 +1,4 @@
-// Who meets in a move, as a key with a total order: every rank creates communicators in the same order.
+// The group of a move, as a key with a total order: every rank creates communicators in the same order.
 #ifndef PARTITA_GRAPH_IR_GROUP_KEY_H_
 #define PARTITA_GRAPH_IR_GROUP_KEY_H_
 
@@ -14,7 +14,7 @@ inline constexpr char kFirstMesh[] = "all";  // what the first mesh is called be
 // Whether a move is an exchange of boxes (graph/moves/plan_exchange.h).
 bool IsExchange(const OpDefinition& op);
 
-// Who meets in a move: ranks of one mesh that differ on some axes of it, or all ranks of two meshes.
+// The group of a move: ranks of one mesh that differ on some of its axes, or all ranks of two meshes.
 struct GroupKey {
   int mesh = 0, other = 0;  // the same, or rising
   std::vector<int> axes;    // sorted indices of axes of the mesh; none between two meshes

@@ -34,10 +34,12 @@ struct LocalNode {
   Attributes attributes;
   std::vector<std::optional<LocalTensor>> inputs;
   std::vector<LocalTensor> outputs;
-  // So many nodes launched as one: inputs and outputs are those of the first, then those of the second, and so on.
+  // The number of nodes launched as one: inputs and outputs are those of the first, then those of the second, and so
+  // on.
   int members = 1;
   std::vector<Attributes> member_attributes = {};  // of each, where they may differ (OpDefinition::members_differ)
-  bool replicated = false;                         // other ranks compute an output as well, and must get the same bits
+  bool replicated = false;                         // other ranks compute an output as well; results must be bitwise
+                                                   // identical
   int32_t micro_batch = -1;                        // Node::micro_batch
   // Of a part of a node (OpDefinition::windowed) and of one that reads or writes columns of wider rows
   // (KernelCatalogue::TakesColumns): the boxes in whose memory, dense and row-major, its operands lie, the inputs and
@@ -74,8 +76,8 @@ inline LocalNode MemberOf(const LocalNode& node, int member) {
 struct KernelChoice {
   std::string kernel;           // "onednn_convolution", "reference_convolution", ...
   int64_t workspace_bytes = 0;  // scratch memory that the launch may use; 64-byte aligned by the planner
-  bool deterministic = true;    // same inputs, same bits
-  // For people: which preferred kernel was not to be had and why, whether the workspace is an estimate.
+  bool deterministic = true;    // equal inputs give bitwise identical outputs
+  // A note for users: which preferred kernel was refused and why, and whether the workspace is an estimate.
   std::string remark = "";
 };
 

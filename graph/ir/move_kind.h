@@ -1,5 +1,5 @@
-// The moves that there are: linear data movements between two layouts of one value (graph/moves/move_ops.h). Who asks
-// for one asks by its kind; its name is for graphs in text.
+// The kinds of moves: linear data movements between two layouts of one value (graph/moves/move_ops.h). Code asks for a
+// move by its kind; its name is for graphs in text.
 #ifndef PARTITA_GRAPH_IR_MOVE_KIND_H_
 #define PARTITA_GRAPH_IR_MOVE_KIND_H_
 

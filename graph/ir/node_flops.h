@@ -13,8 +13,8 @@ double FlopsOf(const Graph& graph, const Node& node);
 // Of a rank's share, all members together.
 double FlopsOf(const LocalNode& node);
 
-// Of a rank's share: every input and output once, in bytes; of a table of which ids choose rows those rows, as of what
-// an update keeps beside it.
+// The bytes of a rank's share: every input and output counts once. If ids choose rows of a table, only these rows of
+// the table and of its optimizer slots count.
 double BytesOf(const LocalNode& node);
 
 }  // namespace partita

@@ -74,7 +74,7 @@ enum class Role : uint8_t {
   kParameter,  // a state that is trained
   kState,      // outlives a step; no gradient reaches it
   kConstant,
-  // Layers, of which a strategy asks how they are split
+  // Layers, whose split a strategy chooses
   kConvolution,
   kProduct,
   // Results
@@ -125,8 +125,8 @@ class GradientBuilder {
 };
 
 // Cotangents of the inputs, in the order of the inputs: kNoValue where no gradient flows (labels, counters).
-// `cotangents`: those of the outputs; kNoValue where none arrived (at least one has). `wanted[i]`: whether the
-// cotangent of input i is of use to anybody; a gradient need not compute what nobody wants.
+// `cotangents`: those of the outputs; kNoValue where none arrived (at least one has). `wanted[i]`: whether any node
+// uses the cotangent of input i; a gradient need not compute the others.
 using Gradient = std::function<absl::StatusOr<std::vector<ValueId>>(GradientBuilder& builder, const Node& node,
                                                                     const std::vector<ValueId>& cotangents,
                                                                     const std::vector<bool>& wanted)>;
@@ -206,7 +206,8 @@ struct OpDefinition {
   bool view = false;
   // Not -1: of this input, [samples,classes], the op looks at whole rows.
   int classes = -1;
-  // Refuses to be computed in blocks of so many samples. Empty: where its rules can be split, any will do.
+  // Refuses computation in blocks of this number of samples. Empty: any number is allowed if the op's rules can be
+  // split.
   std::function<absl::Status(const NodeView&, int64_t samples)> check_micro_batch;
   // What stands for a user's node in training and in evaluation. Empty: the node itself.
   Preparation in_training, in_evaluation;
@@ -220,7 +221,7 @@ struct OpDefinition {
 
 class OpRegistry;
 
-// A rewriting of nodes into fewer ones that compute the same, by what single ops know of each other; for speed.
+// A rewriting of nodes into fewer nodes that compute the same, for speed. It knows the ops that it joins.
 struct Fusion {
   enum class When : uint8_t {
     kForward,    // on the forward graph of an entry point, before it is partitioned

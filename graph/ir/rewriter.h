@@ -32,7 +32,7 @@ class Rewriter {
   // ones.
   NodeId Replace(NodeId original, Node node);
 
-  // Takes over states and what the host reads (states whose value was dropped are left out) and gives the copy away.
+  // Copies the states and the values that the host reads, without states whose value was dropped, and returns the copy.
   Graph Finish();
 
  private:

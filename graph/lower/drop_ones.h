@@ -1,9 +1,10 @@
-// Leaves out the constant with which the backward pass begins.
+// Drops the constant that starts the backward pass.
 //
 //   before   %l@d = constant() value=1   %x@d = softmax_cross_entropy_grad(%x, %labels, _, %l@d)
 //   after    %x@d = softmax_cross_entropy_grad(%x, %labels, _, _)
 //
-// Of ops whose kernels take an absent input as 1 (OpDefinition::one_if_absent), where nobody else reads the constant.
+// Applies to ops whose kernels treat an absent input as 1 (OpDefinition::one_if_absent), if no other node reads the
+// constant.
 #ifndef PARTITA_GRAPH_LOWER_DROP_ONES_H_
 #define PARTITA_GRAPH_LOWER_DROP_ONES_H_
 

@@ -3,8 +3,8 @@
 //   before   %ga = cast(%ga@bf16)   %a' = sgd(%a, %ga, %rate, %apply)
 //   after    %a' = sgd(%a, %ga@bf16, %rate, %apply)
 //
-// Of ops whose kernels take that (OpDefinition::takes_bf16), where nobody else reads the cast. What ranks add up is
-// f32, so behind an all_reduce there is no cast.
+// Applies to ops whose kernels accept bf16 (OpDefinition::takes_bf16), if no other node reads the cast. Ranks sum in
+// f32, so no cast follows an all_reduce.
 #ifndef PARTITA_GRAPH_LOWER_FOLD_UPDATE_CASTS_H_
 #define PARTITA_GRAPH_LOWER_FOLD_UPDATE_CASTS_H_
 

@@ -1,4 +1,4 @@
-// Who touches each tensor of a rank's launches.
+// Which launches of a rank read and write each tensor.
 #ifndef PARTITA_GRAPH_LOWER_TENSOR_USES_H_
 #define PARTITA_GRAPH_LOWER_TENSOR_USES_H_
 
@@ -29,7 +29,7 @@ class TensorUses {
   int last_write(TensorId tensor) const { return tensors_[tensor].last_write; }  // launch; -1: none
   std::optional<int> OnlyWriter(TensorId tensor) const;
 
-  // The launch is no more, and what it wrote is written by nobody.
+  // Removes a launch; no launch writes its outputs any more.
   void Drop(int launch, const LocalLaunch& work);
   bool dropped(int launch) const { return dropped_[launch]; }
   // Those who touch `from` touch `to` instead.

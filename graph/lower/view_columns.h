@@ -8,9 +8,9 @@
 //
 // Columns are taken along the last dimension; columns of columns are columns of the widest rows. A slice goes if every
 // kernel that reads it can read columns there, a concat if every kernel that makes or reads one of its inputs can
-// (KernelCatalogue::TakesColumns) and still is the one that the catalogue chooses; else both stay as they are. Whatever
-// else touches the bytes (a move, the host, an update) wants them dense. Nobody can observe a value that is columns of
-// another one or is made in columns (ValuePlacement).
+// (KernelCatalogue::TakesColumns) and still is the one that the catalogue chooses; else both stay as they are. Moves,
+// the host and updates need dense bytes. An observer cannot see a value that is columns of another one or is made in
+// columns (ValuePlacement).
 #ifndef PARTITA_GRAPH_LOWER_VIEW_COLUMNS_H_
 #define PARTITA_GRAPH_LOWER_VIEW_COLUMNS_H_
 

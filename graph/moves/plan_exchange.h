@@ -1,5 +1,5 @@
-// Who sends what when a value changes hands: the planning of an exchange (docs/papers.md 4.1; arXiv 2211.05322, section
-// 3).
+// Plans an exchange: which rank sends which box when a value changes its layout (docs/papers.md 4.1; arXiv 2211.05322,
+// section 3).
 //
 // A tile is what a box of the source and boxes of the destination have in common; replicas of a source box can all send
 // it. A receiver that holds a tile keeps its own. In three modes each tile goes to all others that want it:

@@ -1,5 +1,5 @@
-// Optimizers: what a model says of its own, and what one is: what it may be told, and by which op it updates a
-// parameter. The definitions are a list (ops/functors/updates/updates.h), which the registry carries.
+// Optimizers: the settings in a model, and the definition of an optimizer: its attributes and the op that updates a
+// parameter. The registry holds the list of definitions (ops/functors/updates/updates.h).
 #ifndef PARTITA_GRAPH_OPTIMIZER_OPTIMIZER_H_
 #define PARTITA_GRAPH_OPTIMIZER_OPTIMIZER_H_
 
@@ -30,7 +30,7 @@ struct MovingAverage {
   bool warmup = false;        // in step t = 1, 2, ... at most (1 + t) / (10 + t)
 };
 
-// One of the list, and what it is told.
+// An optimizer of the list and its attributes.
 struct Optimizer {
   std::string name = "";  // the first one, stochastic gradient descent
   Attributes attributes;  // those that are not given have the optimizer's defaults
@@ -54,8 +54,8 @@ struct UpdateRule {
   std::string op;
   Attributes attributes;
   std::vector<Slot> slots;
-  // Of a table of which a step changes few rows: w', slots'... = op_of_rows(w, ids, rows, slots..., scalars...). Empty:
-  // there is none.
+  // The op that updates a few rows of a table: w', slots'... = op_of_rows(w, ids, rows, slots..., scalars...). Empty:
+  // none.
   std::string op_of_rows = {};
 };
 

@@ -4,11 +4,11 @@
 //   after    %b = ...   %a.r, %b.r = all_reduce(%a, %b) axes=data
 //
 // A bucket is closed when it holds `bytes`, or when a node reads one of its results. What the backward pass waits for
-// (sums of batch norm) and what the update alone reads (gradients) never share one: a gradient goes on its way while
-// the pass goes on, and makes no sum that is waited for longer. For the same reason a full bucket of gradients goes
-// behind one of the next three moves that are waited for, if more computing follows that one (up to the next such move)
-// than lies before the first: all collectives of a rank are one chain. Works on every communicator's moves alike. The
-// payload is exactly the sum of the members.
+// (sums of batch norm) and what the update alone reads (gradients) never share a bucket: gradients travel while the
+// backward pass continues, and must not delay a sum that it waits for. For the same reason a full bucket of gradients
+// may move behind one of the next three awaited moves, because all collectives of a rank form one chain. It moves if
+// more computation follows that move, up to the next awaited one, than precedes the first. The pass treats the moves of
+// every communicator alike. The payload is exactly the sum of the members.
 #ifndef PARTITA_GRAPH_PASSES_BUCKET_ALL_REDUCES_H_
 #define PARTITA_GRAPH_PASSES_BUCKET_ALL_REDUCES_H_
 
@@ -21,9 +21,9 @@ namespace partita {
 // `bytes` of a rank's buffer; 0: every all_reduce stays alone, and where it is.
 Graph BucketAllReduces(const Graph& graph, int64_t bytes);
 
-// The bucket size at which latency (seconds per collective) is a tenth of the time of the transfer. With few gradients
-// less, so that they make eight buckets: the last one has nothing left to hide behind. Not below the size at which
-// latency takes as long as the transfer.
+// The bucket size at which latency (seconds per collective) is a tenth of the time of the transfer. If the gradients
+// are few, the size is smaller, so that they make eight buckets: no computation hides the last one. The size never
+// falls below the one at which latency equals the transfer time.
 int64_t BucketBytes(const Graph& graph, double latency, double bytes_per_second);
 
 // The same where neither is known: gradients make eight buckets.

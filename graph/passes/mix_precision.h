@@ -13,10 +13,10 @@
 //            %r@f32 = cast(%r) f32[6,10]
 //            %l = softmax_cross_entropy(%r@f32, %t) f32[]
 //
-// Which op computes in what is said by its definition (Precision in graph/ir/op_definition.h), and of which inputs stay
-// f32 (InputDefinition::wide): convolutions and matmul compute in bf16, what follows them too; losses, softmax, metrics
-// and statistics in f32. Moves carry what they are given: activations travel in bf16. Parameters and states, their
-// updates, the loss and the metrics are f32 as before. A value is cast once for all who read it.
+// An op's definition states its precision (Precision in graph/ir/op_definition.h) and which inputs stay f32
+// (InputDefinition::wide): convolutions and matmul compute in bf16, what follows them too; losses, softmax, metrics and
+// statistics in f32. Moves keep the type of their input: activations travel in bf16. Parameters and states, their
+// updates, the loss and the metrics are f32 as before. A value is cast once for all its readers.
 //
 // The graph is partitioned: a cast lies as what it casts and behind its moves, so a weight that is kept in pieces is
 // gathered in f32. The adjoint follows by itself: a weight's gradient is made in bf16, cast, and then summed, by micro-

@@ -1,5 +1,5 @@
-// Makes the forward graph of an entry point from the user's graph: every node whose op says so is replaced by what it
-// means there (OpDefinition::in_training, in_evaluation), all others are copied.
+// Makes the forward graph of an entry point from the user's graph: every node whose op defines another form for this
+// entry (OpDefinition::in_training, in_evaluation) is replaced by that form, all others are copied.
 #ifndef PARTITA_GRAPH_PASSES_PREPARE_ENTRY_H_
 #define PARTITA_GRAPH_PASSES_PREPARE_ENTRY_H_
 
@@ -42,7 +42,7 @@ class EntryPreparation : public EntryBuilder {
   ValueId iteration_ = kNoValue;
   std::vector<ValueId> states_;                       // that were added
   std::vector<std::pair<ValueId, ValueId>> updates_;  // states and what they become
-  std::vector<int64_t> rows_of_a_sample_;             // of the values that were there when somebody asked
+  std::vector<int64_t> rows_of_a_sample_;             // of the values that existed at the last call
 };
 
 }  // namespace partita

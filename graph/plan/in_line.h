@@ -8,9 +8,9 @@
 
 namespace partita {
 
-// By launch: whether it is a collective between two launches that compute, of which the one before makes what it sends
-// and the one behind reads what it brings. On the stream of these two it needs no other thread: who computes meets the
-// other ranks itself, where otherwise one thread had to be woken for the collective and another one behind it.
+// For each launch: whether it is a collective between two computing launches, where the first produces its input and
+// the second reads its output. On the stream of these two it needs no other thread: the computing thread joins the
+// collective itself. Otherwise one thread would have to be woken for the collective and another one after it.
 std::vector<bool> RunsInLine(const LocalProgram& program);
 
 }  // namespace partita

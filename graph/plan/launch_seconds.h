@@ -1,5 +1,5 @@
-// How long launches are reckoned to take, in seconds: what every launch takes, and above it the longer of computing and
-// moving bytes, the roofline of docs/papers.md 9.2. Each launch is taken to have the device alone.
+// Estimates the time of launches in seconds: a fixed cost per launch plus the longer of computing and moving bytes, the
+// roofline of docs/papers.md 9.2. Each launch is assumed to have the device alone.
 #ifndef PARTITA_GRAPH_PLAN_LAUNCH_SECONDS_H_
 #define PARTITA_GRAPH_PLAN_LAUNCH_SECONDS_H_
 

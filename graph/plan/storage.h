@@ -1,5 +1,5 @@
-// Which tensors share bytes: outputs in place of inputs that nobody needs any more, members inside their bucket, the
-// new state in the place of the old one.
+// Which tensors share bytes: outputs in place of inputs after their last use, members inside their bucket, the new
+// state in the place of the old one.
 #ifndef PARTITA_GRAPH_PLAN_STORAGE_H_
 #define PARTITA_GRAPH_PLAN_STORAGE_H_
 

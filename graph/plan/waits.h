@@ -14,8 +14,8 @@ namespace partita {
 void DeclareOrder(Schedule& schedule);
 
 // Sets `waits` to the fewest that keep every needed order: of launches that touch common bytes, one of them writing,
-// and of `order`. What follows from stream order and other waits is left out, so that each wait is necessary. Needs
-// streams, accesses and order.
+// and of `order`. Orders that follow from streams and other waits need no wait of their own, so each wait is necessary.
+// Needs streams, accesses and order.
 void AssignWaits(Schedule& schedule);
 
 }  // namespace partita

@@ -1,4 +1,4 @@
-// A message as JSON that reads as people expect it: numbers are numbers.
+// Prints a message as idiomatic JSON: numbers are numbers.
 #ifndef PARTITA_GRAPH_PROTO_IO_PRINT_JSON_H_
 #define PARTITA_GRAPH_PROTO_IO_PRINT_JSON_H_
 

@@ -20,7 +20,7 @@ absl::StatusOr<Model> LoadModel(const std::string& path, const OpRegistry& regis
 absl::StatusOr<Model> ParseModel(const std::string& bytes, ProtoFormat format, const std::string& source,
                                  const OpRegistry& registry);
 
-// Attributes that are the op's defaults are left out. Parsing the result gives an equal model.
+// Attributes that equal the op's defaults are omitted. Parsing the result gives an equal model.
 std::string PrintModel(const Model& model, ProtoFormat format);
 absl::Status SaveModel(const Model& model, const std::string& path);
 

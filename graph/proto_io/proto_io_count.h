@@ -1,4 +1,4 @@
-// How much a message will be in memory, told from its file before it is parsed.
+// Estimates the memory of a message from its file, before it is parsed.
 #ifndef PARTITA_GRAPH_PROTO_IO_PROTO_IO_COUNT_H_
 #define PARTITA_GRAPH_PROTO_IO_PROTO_IO_COUNT_H_
 

@@ -1,4 +1,5 @@
-// Who touched which bytes last, over two steps in a row: finds what races and what reads bytes that nobody wrote.
+// Records which launch touched which bytes last, over two consecutive steps: finds races and reads of bytes that no
+// launch wrote.
 #ifndef PARTITA_GRAPH_PROVE_ACCESS_LOG_H_
 #define PARTITA_GRAPH_PROVE_ACCESS_LOG_H_
 

@@ -13,8 +13,8 @@
 
 namespace partita {
 
-// Of every byte, which byte of which tensor lies there, and which launch has put it there. Program order decides who
-// writes last, so races must have been excluded. A visit costs the logarithm of the number of runs of bytes with equal
+// For every byte: which byte of which tensor it holds, and which launch wrote it. Program order decides which write is
+// last, so races must have been excluded. A visit costs the logarithm of the number of runs of bytes with equal
 // content, and the runs it meets.
 class ContentLog {
  public:

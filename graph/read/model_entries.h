@@ -23,8 +23,8 @@ struct ResultDescription {
 //   - more than 64 of them; a name that another entry has, that the compiler gives, or that has a '/'
 //   - sizes and results in one entry, or neither; sizes of what is no input, of another rank, or larger than in the
 //     graph, whose own are the largest; a node that they do not fit, for instance a reshape to sizes of its own
-//   - results that are no values or are called alike; a parameter or a state that training does not have; a node that
-//     nobody needs and that reads what only an entry needs
+//   - results that are not values or share a name; a parameter or a state that training does not have; an unused node
+//     that reads a value of an entry alone
 absl::Status BuildGraphs(const std::vector<NodeDescription>& nodes, const ResultDescription& results,
                          const OpRegistry& registry, Model& model);
 

@@ -7,9 +7,10 @@
 //            phase backward   ...   %b@d = relu_grad(%c, %c@d)   %a@again = relu(%x)   %w@d = matmul(%a@again, %b@d)
 //                                                                          (block a, b, c; c is read outside of it)
 //
-// A value is kept if a node outside of its block reads it. Of the others those that a backward node reads, and what
-// they are made from in the block, stand once more, right before the first backward node that reads one of them: the
-// same nodes on the same values in the same layouts, so they have the same bits. Micro-batches are blocks of their own.
+// A value is kept if a node outside of its block reads it. Of the others, the pass repeats those that a backward node
+// reads, and what they are made from in the block, right before the first backward node that reads one of them. They
+// are the same nodes on the same values in the same layouts, so their results are bitwise identical. Micro-batches are
+// blocks of their own.
 //
 // Moves belong to the block that reads what they bring, so that what is kept is what was cut; those that add partial
 // sums to the block of the summands. What comes from other ranks of an At, or from another mesh, is kept: who has sent

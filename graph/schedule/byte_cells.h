@@ -1,4 +1,4 @@
-// What is known of every byte, as runs of bytes of which the same is known.
+// Maps every byte to what is known about it, as runs of bytes with equal knowledge.
 #ifndef PARTITA_GRAPH_SCHEDULE_BYTE_CELLS_H_
 #define PARTITA_GRAPH_SCHEDULE_BYTE_CELLS_H_
 

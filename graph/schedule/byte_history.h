@@ -1,4 +1,4 @@
-// Who touched which bytes last, while launches are visited in program order.
+// Records which launch touched which bytes last, while launches are visited in program order.
 #ifndef PARTITA_GRAPH_SCHEDULE_BYTE_HISTORY_H_
 #define PARTITA_GRAPH_SCHEDULE_BYTE_HISTORY_H_
 

@@ -28,7 +28,7 @@ struct PlannedTensor {
   int64_t offset = 0;
 };
 
-// Output `to` may take the place of input `from` if nobody needs `from` any more. They have the same bytes.
+// Output `to` may use the bytes of input `from` after the last use of `from`. They have the same size.
 struct InPlace {
   TensorId from = kNoTensor;
   TensorId to = kNoTensor;

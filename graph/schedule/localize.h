@@ -1,6 +1,6 @@
 // One rank's share of a partitioned graph: what it holds of every value, and which nodes it runs.
 //
-// Pure, linear in the graph. Whoever has the graph can compute any rank's share.
+// Pure, linear in the graph. Any holder of the graph can compute any rank's share.
 #ifndef PARTITA_GRAPH_SCHEDULE_LOCALIZE_H_
 #define PARTITA_GRAPH_SCHEDULE_LOCALIZE_H_
 
@@ -24,7 +24,7 @@ struct LocalGraph {
 LocalGraph Localize(const Graph& graph, int rank);
 
 // A rank runs a computing node if it holds any element of any output. (An input may be empty: a partial sum over no
-// samples is zero, and somebody must write the zeros.)
+// samples is zero, and a rank must write the zeros.)
 bool Runs(const LocalGraph& local, const Node& node);
 
 // The rank's share of a computing node that it runs. kInternal if the layouts of its values contradict each other: the

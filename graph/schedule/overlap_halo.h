@@ -6,10 +6,10 @@
 
 namespace partita {
 
-// kAuto: nodes of which it pays. At least half of the outputs are interior; the interior is as much work as
-// hides the beginning of an exchange (MachineSpeed::hiding_flops); and it has 128 pixels or more for each part, because
-// each part reads (and a library may reorder) all of the weights. Sizes and the machine's speed alone decide, so ranks
-// that compute the same outputs do alike; of a machine that is not known nothing pays.
+// kAuto: only nodes that become faster. At least half of the outputs are interior; the interior is enough work to hide
+// the beginning of an exchange (MachineSpeed::hiding_flops); and it has 128 pixels or more for each part, because each
+// part reads (and a library may reorder) all of the weights. Only sizes and the machine's speed decide, so ranks that
+// compute the same outputs decide alike; on an unknown machine no node is chosen.
 enum class OverlapHalo : uint8_t { kAuto, kOff, kOn };
 
 }  // namespace partita

@@ -1,4 +1,4 @@
-// The text form of a graph: one node a line, for tests, diffs and people (docs/derivation.md 4).
+// The text form of a graph: one node a line, for tests, diffs and users (docs/derivation.md 4).
 //
 //   mesh data:2 model:2
 //   state %w = %w@new
@@ -20,7 +20,7 @@
 //   %t = reshard(%z) f32[64,10] {stage:S0}
 //
 // `_` is an absent optional input, `#` starts a comment. Attributes at their default, and a shape or dtype attribute
-// that is the output's own, are left out. Types may be left out on reading: they are inferred.
+// that equals the output's, are omitted. The reader infers missing types.
 #ifndef PARTITA_GRAPH_TEXT_TEXT_H_
 #define PARTITA_GRAPH_TEXT_TEXT_H_
 

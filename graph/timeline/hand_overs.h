@@ -13,9 +13,9 @@
 namespace partita {
 
 // Seconds, 0 or more, of each launch whose stream had nothing to do when the last of those ended that it waits for, if
-// nothing else of the rank ran meanwhile: what is hidden takes as long as it likes, above all where others compute on
-// the core. What the host launches, and what waits for that, is none. `spans`: of launches of the schedule, in its
-// order; some may be missing.
+// no other launch of the rank ran meanwhile: a hidden launch may take any time, above all if other ranks compute on the
+// core. Launches by the host, and launches that wait for them, do not count. `spans`: of launches of the schedule, in
+// its order; some may be missing.
 std::vector<double> HandOvers(const Schedule& schedule, std::span<const LaunchSpan> spans);
 
 }  // namespace partita

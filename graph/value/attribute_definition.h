@@ -1,4 +1,4 @@
-// What an op or an optimizer may be told: names, types and defaults of attributes.
+// Definitions of the attributes of an op or an optimizer: names, types and defaults.
 #ifndef PARTITA_GRAPH_VALUE_ATTRIBUTE_DEFINITION_H_
 #define PARTITA_GRAPH_VALUE_ATTRIBUTE_DEFINITION_H_
 

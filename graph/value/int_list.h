@@ -1,8 +1,8 @@
 // A short list of integers: the sizes of a shape, where a box begins, a stride.
 //
 // Used like std::vector<int64_t>, but up to four integers lie in the object itself: graphs are made of such lists, and
-// compiling one copies very many. (absl::InlinedVector leaves its place uninitialised, of which gcc 12 warns wherever
-// one is moved.)
+// compiling a graph copies very many. (absl::InlinedVector leaves its storage uninitialised, and gcc 12 warns at each
+// move.)
 #ifndef PARTITA_GRAPH_VALUE_INT_LIST_H_
 #define PARTITA_GRAPH_VALUE_INT_LIST_H_
 

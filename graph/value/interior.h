@@ -16,7 +16,7 @@
 namespace partita {
 
 // Those of `outputs` whose windows see no element of a tensor of n elements outside of `held`. They are a run; empty
-// (at the first output) if there are none. What windows reach beyond the tensor counts as seen by nobody.
+// (at the first output) if there are none. Elements beyond the tensor do not count as seen.
 Range InteriorOf(const Windows& windows, const Range& outputs, const Range& held, int64_t n);
 
 }  // namespace partita

@@ -1,5 +1,5 @@
-// The sizes of graphs and strategies that are taken. They lie an order above what people train, so that a small file
-// cannot ask for hours of work or for all memory; who meets one is told what was found and what is allowed.
+// Limits on the sizes of graphs and strategies. They are ten times what users train, so that a small file cannot demand
+// hours of work or all memory. An error names the size found and the limit.
 #ifndef PARTITA_GRAPH_VALUE_LIMITS_H_
 #define PARTITA_GRAPH_VALUE_LIMITS_H_
 

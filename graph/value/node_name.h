@@ -16,8 +16,8 @@ inline constexpr size_t kLongestName = 4096;  // bytes
 // ('@' is kept for generated names; spaces, '%' and brackets would break the text form).
 absl::Status CheckNodeName(const std::string& name);
 
-// The text, safe for a terminal and of bounded length: other than printable ASCII as \xNN, the middle of what is longer
-// than `limit` bytes left out.
+// The text made safe for a terminal and of bounded length: bytes other than printable ASCII become \xNN, and the middle
+// of a text longer than `limit` bytes is dropped.
 std::string Printable(const std::string& text, size_t limit);
 
 // The same in quotes, at most 80 bytes of it.

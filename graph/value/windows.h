@@ -2,7 +2,7 @@
 // elements from o * stride - before on (extent = dilation * (kernel - 1) + 1).
 //
 // A tensor split by windows is split in outputs: the block of a rank is what its outputs read, from the first element
-// of its first window to the last one of its last. Such blocks overlap, may leave out elements, and may reach over the
+// of its first window to the last one of its last. Such blocks overlap, may skip elements, and may extend beyond the
 // ends of the tensor (docs/papers.md 2.2).
 #ifndef PARTITA_GRAPH_VALUE_WINDOWS_H_
 #define PARTITA_GRAPH_VALUE_WINDOWS_H_

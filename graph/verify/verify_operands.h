@@ -5,8 +5,8 @@
 //                                 same ones (no two rules of an op split one dimension of a value:
 //                                 tests/ops/rules_test.cc)
 //
-// It knows the rules and what layouts mean, and nothing of how layouts are chosen: values may have been brought where
-// they are by anybody. Blocks of windows may pass as they lie through an op that is linear in all of its inputs.
+// It knows the rules and the meaning of layouts, but not how layouts are chosen, so it accepts values from any source.
+// Blocks of windows may pass unchanged through an op that is linear in all of its inputs.
 #ifndef PARTITA_GRAPH_VERIFY_VERIFY_OPERANDS_H_
 #define PARTITA_GRAPH_VERIFY_VERIFY_OPERANDS_H_
 
