@@ -6,7 +6,7 @@
 
 namespace partita {
 
-// Built at the first call; lives as long as the process. Thread-safe.
+// Built at the first call and never destroyed. Thread-safe.
 const OpRegistry& Ops();
 
 }  // namespace partita

@@ -22,7 +22,7 @@ struct CudaKernelOptions {
   std::string family = "";
   // Kernels of libraries; null: none. Owned by the library.
   std::shared_ptr<ForeignKernels> foreign = nullptr;
-  // Of the GPU, if they are known, and whether those of TF32 count for f32: what is told of nodes (Describe).
+  // The limits of the GPU, if they are known, and whether TF32's apply to f32, for descriptions of nodes (Describe).
   std::optional<GpuPeaks> peaks = std::nullopt;
   bool allow_tf32 = false;
 };

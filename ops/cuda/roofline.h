@@ -1,4 +1,4 @@
-// The least time that a node can take on a GPU of which the limits are known.
+// The least time that a node can take on a GPU with known limits.
 #ifndef PARTITA_OPS_CUDA_ROOFLINE_H_
 #define PARTITA_OPS_CUDA_ROOFLINE_H_
 

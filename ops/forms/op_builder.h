@@ -55,7 +55,7 @@ class Op {
   Op& GradientOfTerms(std::function<bool(const NodeView&)> predicate);
   Op& Constant(const std::vector<std::string>& inputs);  // no gradient flows to them
   Op& Updates(const std::vector<std::string>& inputs);   // states, and no gradient flows to them
-  Op& Classes(const std::string& input);                 // of which it looks at whole rows
+  Op& Classes(const std::string& input);                 // an input that it reads by whole rows
   Op& MicroBatches(std::function<absl::Status(const NodeView&, int64_t)> check);
   Op& InTraining(Preparation preparation);
   Op& InEvaluation(Preparation preparation);

@@ -10,7 +10,7 @@
 
 namespace partita {
 
-// The element-wise ops that may follow. Their gradients read results: nobody keeps what lies in between.
+// The element-wise ops that may follow. Their gradients read results, so the values in between are not kept.
 using EpilogueOps = TypeList<Relu>;
 
 template <typename... Fs>

@@ -45,8 +45,8 @@ struct Images {
   int64_t n = 0, h = 0, w = 0, c = 0, out_h = 0, out_w = 0, out_c = 0;
 };
 
-// Where the pixels of images lie that may be a part of larger ones: `rows` rows of `columns` pixels for each sample, of
-// which the images' first one is `start`. (Samples are all there.)
+// Where the pixels of images lie that may be a part of larger ones: `rows` rows of `columns` pixels for each sample;
+// `start` is the first pixel of the image. (All samples are present.)
 struct PixelMap {
   int64_t start = 0, rows = 0, columns = 0;
 

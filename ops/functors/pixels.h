@@ -8,7 +8,7 @@
 
 namespace partita {
 
-// A launch carries all of them among its arguments, of which a GPU takes 4 KiB.
+// A launch carries all of them in its arguments; a GPU accepts 4 KiB of arguments.
 inline constexpr int64_t kMostPixelChannels = 128;
 
 // Of the channels of a rank's block, which are the last dimension; or of one that is all of them.

@@ -1,8 +1,8 @@
 // Which elements of a relu's result its gradient lets through, a bit each: in place of the result for a kernel that
 // reads a 32nd of it.
 //
-// Element c of a row is bit c % 8, counted from the lowest, of byte c / 8. A row takes a multiple of kMaskBits, of
-// which those behind the last element mean nothing: what cuBLASLt asks of the masks of its epilogues.
+// Element c of a row is bit c % 8, counted from the lowest, of byte c / 8. A row takes a multiple of kMaskBits, as
+// cuBLASLt requires of the masks of its epilogues; bits after the last element have no meaning.
 #ifndef PARTITA_OPS_FUNCTORS_RELU_MASK_H_
 #define PARTITA_OPS_FUNCTORS_RELU_MASK_H_
 

@@ -31,7 +31,7 @@ struct LogUniform {
   PARTITA_HOST_DEVICE double Probability(int64_t c) const {
     return std::log1p(1 / (static_cast<double>(c) + 1)) / range;
   }
-  // How often it is expected among the different classes of so many draws, which is less than once.
+  // The expected count of the class among the distinct classes of this number of draws; less than 1.
   PARTITA_HOST_DEVICE double Expected(int64_t c, double draws) const {
     return -std::expm1(draws * std::log1p(-Probability(c)));
   }
@@ -40,7 +40,7 @@ struct LogUniform {
   double range = 0;
 };
 
-// So many draws have `count` different classes but for a chance that nobody will meet; count is at most half of all.
+// The number of draws that contain `count` distinct classes with near certainty; count is at most half of all classes.
 inline int64_t MostDraws(const LogUniform& uniform, int64_t count) {
   const auto expected = [&uniform](double draws) {  // of classes begin .. 2 begin, which are nearly equally likely
     double sum = 0;

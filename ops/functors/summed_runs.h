@@ -1,5 +1,5 @@
-// A tensor of which some dimensions are added up, as runs of neighbours that are all added up or all kept. Kept in its
-// order: x[2,3,5,7] with sums over 1 and 2 is 2 kept, 15 added up, 7 kept.
+// Describes a tensor with some dimensions summed, as runs of neighbours that are all summed or all kept, in order:
+// x[2,3,5,7] with sums over 1 and 2 is 2 kept, 15 summed, 7 kept.
 #ifndef PARTITA_OPS_FUNCTORS_SUMMED_RUNS_H_
 #define PARTITA_OPS_FUNCTORS_SUMMED_RUNS_H_
 

@@ -4,10 +4,9 @@
 //   before   %a = conv2d(%x, %w)      %b = bias(%a, %v)      %y = relu(%b)
 //   after    %y = conv2d_epilogue(%x, %w, %v) activation=relu
 //
-// Saves one pass over memory for each, forward. Likewise matmul. Only where nobody else reads %a and %b, where the
-// layouts of all three are the same, and where no axis has %a as a sum: what several ranks add up is not yet a product.
-// After the adjoint: the activation's gradient reads %y, and no gradient reads %a or %b, so the joined ops have no
-// gradient.
+// Saves one forward pass over memory for each; also for matmul. Applies only if no other node reads %a and %b, all
+// three layouts are equal, and %a is not partial on any axis: a partial sum is not yet the product. Runs after the
+// adjoint: the activation's gradient reads %y, and no gradient reads %a or %b, so the joined ops have no gradient.
 #ifndef PARTITA_OPS_FUSIONS_FUSE_EPILOGUES_H_
 #define PARTITA_OPS_FUSIONS_FUSE_EPILOGUES_H_
 

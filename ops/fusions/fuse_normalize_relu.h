@@ -3,7 +3,8 @@
 //   before   %y = batch_norm_normalize(...)              %r = relu(%y)
 //   after    %r = batch_norm_normalize(...) relu=true
 //
-// Saves one pass over memory forward and one backward. Also for batch_norm_inference. Only where nobody else reads %y.
+// Saves one pass over memory forward and one backward. Also for batch_norm_inference. Applies only if no other node
+// reads %y.
 #ifndef PARTITA_OPS_FUSIONS_FUSE_NORMALIZE_RELU_H_
 #define PARTITA_OPS_FUSIONS_FUSE_NORMALIZE_RELU_H_
 

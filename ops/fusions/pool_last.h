@@ -5,11 +5,11 @@
 //   after    %y@unpooled = conv2d(%x, %w) f32[4,17,17,192]     %y@pooled = average_pool(%y@unpooled) f32[4,17,17,192]
 //
 // Both are linear, the pooling in rows and columns, the convolution in channels, so either order gives the same numbers
-// but for rounding, whatever the pooling does at the border. Only where the convolution has at most half as many output
-// channels as input channels (then it also pays for a bias and an activation, which fuse_epilogues.h could have joined
-// to the convolution), where the pooling moves by single pixels and has an output for each, and where nobody else reads
-// %p. Both nodes have names of their own, for neither of them makes what %y or %p was, and lie as a strategy wants %y
-// to; what it says of %p is said of nothing.
+// but for rounding, whatever the pooling does at the border. Applies only if the convolution has at most half as many
+// output channels as input channels, the pooling has stride 1 and an output for each pixel, and no other node reads %p.
+// (With so few channels it also outweighs a bias and an activation that fuse_epilogues.h could have joined to the
+// convolution.) Both nodes have new names, because neither computes %y or %p. Both follow the strategy's entry for %y;
+// an entry for %p has no effect.
 #ifndef PARTITA_OPS_FUSIONS_POOL_LAST_H_
 #define PARTITA_OPS_FUSIONS_POOL_LAST_H_
 

@@ -4,10 +4,10 @@
 //   before   %a = conv2d_input_grad(%dy, %v)   %b = conv2d_input_grad(%dz, %w)   %dx = add(%p, %a, %b)
 //   after    %dx@sum = conv2d_input_grad_sum(%dy, %v, %dz, %w)                   %dx = add(%p, %dx@sum)
 //
-// As matrices they are products, dy v + dz w, which a kernel adds to each other: that saves the memory of all results
-// but one, and the pass over them. Where nothing else is added, the sum takes the place of the add. Only of gradients
-// that nobody else reads and that lie alike, and of cotangents that are not split by channels: convolutions have
-// different numbers of them.
+// As matrices they are products, dy v + dz w, and one kernel can sum them: that saves the memory of all results but
+// one, and the pass over them. If the add has no other inputs, the sum replaces it. Applies only to gradients with
+// equal layouts and no other reader, and to cotangents that are not split by channels, because convolutions differ in
+// their number of channels.
 #ifndef PARTITA_OPS_FUSIONS_SUM_INPUT_GRADIENTS_H_
 #define PARTITA_OPS_FUSIONS_SUM_INPUT_GRADIENTS_H_
 

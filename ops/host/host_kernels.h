@@ -1,10 +1,9 @@
 // The kernels of the host as the executor asks for them: a node's is the first of its op's list (kernel_table.h) that
 // takes it and is likely to be fast at it, the rule; or, of a convolution that may be timed, the fastest.
 //
-// A kernel computes on the thread of the host stream it is launched on, with that thread's OpenMP threads; a replay
-// allocates nothing of ours (oneDNN makes a few allocations of its own). The same inputs give the same bits for the
-// same number of threads. A computation refuses data that is out of range (a label that is no class) with
-// kInvalidArgument.
+// A kernel computes on the thread of the host stream it is launched on, with that thread's OpenMP threads; our code
+// allocates nothing in a replay (oneDNN makes a few allocations). Equal inputs give bitwise identical results for the
+// same number of threads. A computation rejects data out of range (a label that is not a class) with kInvalidArgument.
 #ifndef PARTITA_OPS_HOST_HOST_KERNELS_H_
 #define PARTITA_OPS_HOST_HOST_KERNELS_H_
 

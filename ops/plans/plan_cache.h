@@ -1,10 +1,9 @@
-// What was found out about kernels, a plan, by what it is for: (op, shape, library version, device) -> a text, of a
-// foreign library's own or of the host's kernels.
+// A cache of kernel plans: (op, shape, library version, device) -> a text, either a library's own format or the host's.
 //
 // Kept in memory and, if a folder is named, on disk, a file per plan, so the next run need not search. A file that
-// cannot be read, is damaged or belongs to another key counts as absent and is replaced by the next plan for its key;
-// one that cannot be written is not written. Either is told as a warning. The lowest rank's plans go to the others by
-// Export and Import before they choose kernels, so that all ranks run the same ones.
+// cannot be read, is damaged or belongs to another key counts as absent, and the next plan for its key replaces it. A
+// file that cannot be written is skipped. Both log a warning. Export and Import send the lowest rank's plans to the
+// other ranks before they choose kernels, so that all ranks run the same ones.
 #ifndef PARTITA_OPS_PLANS_PLAN_CACHE_H_
 #define PARTITA_OPS_PLANS_PLAN_CACHE_H_
 
@@ -34,7 +33,7 @@ class PlanCache {
   // Replaces what there was. `key` has no line break. False: a folder is named, but the next run will not find it.
   bool Add(const std::string& key, const std::string& plan);
 
-  // The library does not take the plan that was found for the key: forgets it, and tells so.
+  // The library rejects the cached plan of the key: removes it and logs a warning.
   void Refuse(const std::string& key, const std::string& why);
 
   // All plans of this run as one text, and back; kInvalidArgument: not such a text, then nothing is taken.
@@ -51,7 +50,7 @@ class PlanCache {
   const WarnFunction warn_;
   mutable std::mutex mutex_;
   std::map<std::string, std::string> plans_;
-  bool unwritable_ = false;  // told once
+  bool unwritable_ = false;  // warned once
 };
 
 }  // namespace partita

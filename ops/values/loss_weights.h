@@ -19,7 +19,7 @@ struct LossWeights {
         divisor(node.attributes.String("reduction") == "sum" ? 1 : RowsOfMean(node, dimensions)) {}
 
   size_t input;    // absent: every row weighs 1
-  int64_t rows;    // so many, which follow each other, share a weight
+  int64_t rows;    // number of consecutive rows that share a weight
   double divisor;  // of the sum
 };
 

@@ -25,7 +25,7 @@ inline double RowsOfMean(const LocalNode& node, size_t dimensions) {
   return rows;
 }
 
-// Of one sample in a rank's block of rows, of which the first `dimensions` sizes say which row.
+// Of one sample in a rank's block of rows; the first `dimensions` sizes index the rows.
 inline int64_t RowsOfSample(const Shape& shape, size_t dimensions) {
   int64_t rows = 1;
   for (size_t d = 1; d < dimensions; ++d) rows *= shape[d];
@@ -97,7 +97,7 @@ inline NodeEpilogue EpilogueOf(const LocalNode& node) {
   return {HasInput(node, 2), PlaceOf(EpilogueOps(), node.attributes.String("activation"))};
 }
 
-// The operand of matmul_bias_grad of which the rows are added up: 0 is x, 1 is w.
+// The operand of matmul_bias_grad whose rows are summed: 0 is x, 1 is w.
 inline size_t BiasOperandOf(const LocalNode& node) { return node.attributes.String("bias_of") == "x" ? 0 : 1; }
 
 // conv2d(x, w), conv2d_epilogue(x, w, bias) -> y; conv2d_input_grad(dy, w) -> dx; conv2d_weight_grad(x, dy) -> dw

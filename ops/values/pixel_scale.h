@@ -13,7 +13,7 @@
 
 namespace partita {
 
-// What a node is told: one mean and deviation for each channel, or one of each for all; at most kMostPixelChannels.
+// A node's attributes: one mean and deviation per channel, or one of each for all channels; at most kMostPixelChannels.
 Attributes PixelAttributes(const std::vector<double>& mean, const std::vector<double>& deviation);
 
 // kInvalidArgument names the attribute: one number or `channels` of them, finite, deviations above 0.

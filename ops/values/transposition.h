@@ -1,6 +1,6 @@
-// A transpose as kernels of all backends see it. Dimensions of one element are left out, those that stay neighbours are
-// one, and a last dimension that stays the last makes cells: what is left moves the last dimension elsewhere, so cells
-// that are neighbours in x are not in y.
+// A transpose as kernels of all backends see it. Dimensions of size 1 are dropped, dimensions that stay neighbours are
+// merged, and a last dimension that stays the last becomes the cell. The remaining transpose moves the last dimension
+// elsewhere, so neighbouring cells of x are not neighbours in y.
 #ifndef PARTITA_OPS_VALUES_TRANSPOSITION_H_
 #define PARTITA_OPS_VALUES_TRANSPOSITION_H_
 

@@ -7,10 +7,10 @@
 //
 // Bias and relu are the library's epilogue. It takes a bias of y's type alone, so one of f32 before a bf16 y is rounded
 // into the workspace first, like the weights; one at an odd address is copied there. Where the library has no algorithm
-// for the epilogue, a launch of ours follows the product. So is a bias's gradient beside a weight's: the library adds
-// up the rows of an operand while it multiplies, or launches of ours do behind it. A relu's mask is written by its
-// product and read by that of its gradient, or by launches of ours: both forms are the same bits, so either may stand
-// beside the other. The library may make a zero of a NaN in relu; ours never does.
+// for the epilogue, a launch of ours follows the product. A bias's gradient beside a weight's works alike: the library
+// sums the rows of an operand while it multiplies, or launches of ours do so after it. A product writes its relu's mask
+// and the gradient's product reads it, or launches of ours do so; both masks are bitwise identical, so the two forms
+// can be mixed. The library may make a zero of a NaN in relu; ours never does.
 #ifndef PARTITA_OPS_CUDA_CUBLASLT_CUBLASLT_MATMUL_H_
 #define PARTITA_OPS_CUDA_CUBLASLT_CUBLASLT_MATMUL_H_
 

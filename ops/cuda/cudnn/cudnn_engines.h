@@ -19,7 +19,7 @@ struct CudnnPlan {
 
 struct EngineRules {
   bool tensor_cores = false;  // on f32 they round inputs to narrower types (TF32); bf16 is what they are for
-  bool deterministic = true;  // the same bits every time
+  bool deterministic = true;  // results are bitwise identical in every run
 };
 
 // The plan that the heuristics name first for the graph on the target: of mode A, else of the fallback list. None adds
@@ -36,7 +36,7 @@ absl::StatusOr<std::vector<CudnnPlan>> FindCandidates(const CudnnApi& api, const
 absl::StatusOr<std::string> WritePlan(const CudnnApi& api, const CudnnPlan& plan);
 absl::StatusOr<CudnnPlan> ReadPlan(const CudnnApi& api, const CudnnTarget& target, const std::string& text);
 
-// For people: "engine 28: TENSOR_CORE" and what other numerical notes its engine has.
+// For users: "engine 28: TENSOR_CORE" and the engine's other numerical notes.
 absl::StatusOr<std::string> DescribeEngine(const CudnnApi& api, const CudnnPlan& plan);
 
 }  // namespace partita

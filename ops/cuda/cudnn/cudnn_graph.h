@@ -16,7 +16,7 @@
 
 namespace partita {
 
-// Multiples of which all addresses are that a plan is given: below it no engine uses tensor cores.
+// The alignment of all addresses passed to a plan. With less, no engine uses tensor cores.
 inline constexpr int64_t kCudnnAlignment = 16;
 
 // Where a tensor's block lies in its memory, which a part of a node fills in part (LocalNode::within).

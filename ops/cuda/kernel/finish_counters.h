@@ -1,6 +1,6 @@
-// Counters by which the last block of a launch knows that it is (ops/cuda/loops/column_sums.h). There are
-// kFinishCounters of them on every device; a kernel holds a range of its own for as long as it is bound, because its
-// launches may run beside those of any other.
+// Counters that tell the last block of a launch that it is the last (ops/cuda/loops/column_sums.h). Every device has
+// kFinishCounters of them. A kernel owns a range of them while it is bound, because its launches may run concurrently
+// with those of any other kernel.
 #ifndef PARTITA_OPS_CUDA_KERNEL_FINISH_COUNTERS_H_
 #define PARTITA_OPS_CUDA_KERNEL_FINISH_COUNTERS_H_
 

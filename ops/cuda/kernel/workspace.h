@@ -1,4 +1,4 @@
-// Hands out the parts of a kernel's workspace one behind the other, aligned.
+// Allocates aligned parts of a kernel's workspace one after the other.
 #ifndef PARTITA_OPS_CUDA_KERNEL_WORKSPACE_H_
 #define PARTITA_OPS_CUDA_KERNEL_WORKSPACE_H_
 

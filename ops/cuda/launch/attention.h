@@ -19,8 +19,8 @@ struct AttentionInputs {
   const void *v, *gain, *bias;
 };
 
-// `weights`: workspace of h. A query of a sequence whose length cannot be becomes NaN, and `fault` (null: nobody asks)
-// gets a LabelFault's word.
+// `weights`: workspace of h. A query of a sequence with an invalid length becomes NaN, and `fault` (may be null)
+// receives a LabelFault's word.
 struct AttentionOutputs {
   const int32_t* lengths;  // null: all places
   uint64_t* fault;

@@ -31,7 +31,7 @@ struct TurnedElements {
     int64_t size = 1, x_step = 0, y_step = 0;
   };
 
-  int64_t element_bytes = 0;  // 1, 2, 4 or 8, of which the addresses are multiples
+  int64_t element_bytes = 0;  // 1, 2, 4 or 8; addresses are multiples of it
   int64_t columns = 1, rows = 1;
   int64_t x_step = 0;  // from row to row in x
   int64_t y_step = 0;  // from column to column in y

@@ -21,8 +21,8 @@ struct LabelFault {
   }
 };
 
-// Whether it is one of `classes`; if not, `fault` (null: nobody asks) gets the word. Of several rows that leave one,
-// any one's stays.
+// Whether it is one of `classes`; if not, `fault` (may be null) receives the word. If several rows write one, any of
+// them remains.
 PARTITA_HOST_DEVICE inline bool IsClass(int64_t row, int32_t label, int64_t classes, uint64_t* fault) {
   if (label >= 0 && label < classes) return true;
   if (fault != nullptr) *fault = LabelFault{row, label}.Word();

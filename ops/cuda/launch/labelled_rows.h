@@ -11,14 +11,14 @@ namespace partita::launch {
 // Of a rank that has a block of the classes: columns first_class .. first_class + classes of all_classes.
 struct LabelledRows {
   int64_t rows = 0, classes = 0;
-  int64_t weight_rows = 1;  // so many, which follow each other, share a weight
+  int64_t weight_rows = 1;  // number of consecutive rows that share a weight
   int64_t all_classes = 0, first_class = 0;
   double divisor = 0;            // of the sum over all ranks' rows
   double smoothing = 0;          // of the labels
   const void* logits = nullptr;  // [rows, classes]
   const int32_t* labels = nullptr;
   const void* weights = nullptr;  // null: every row counts once
-  uint64_t* fault = nullptr;      // gets a LabelFault's word, if there is one; null: nobody asks
+  uint64_t* fault = nullptr;      // receives a LabelFault's word on a fault; may be null
 };
 
 }  // namespace partita::launch

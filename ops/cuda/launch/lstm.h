@@ -16,7 +16,7 @@ struct LstmPlace {
   LstmSizes sizes;
   int64_t place = 0;
   const int32_t* lengths = nullptr;  // null: all places of all sequences
-  uint64_t* fault = nullptr;         // gets a LabelFault's word of a length that cannot be; null: nobody asks
+  uint64_t* fault = nullptr;         // receives a LabelFault's word for an invalid length; may be null
 };
 
 // Forward. A sequence that has ended keeps the dense state; one whose length cannot be becomes NaN.

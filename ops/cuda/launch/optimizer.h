@@ -39,7 +39,7 @@ struct UpdateSet {
   const void* clip = nullptr;  // null: 1
 };
 
-// So many in one launch.
+// Parameters per launch.
 inline constexpr int kUpdateSets = 4;
 
 // One parameter with its slots (at least one place, so that an array has a size). The outputs may be the inputs they

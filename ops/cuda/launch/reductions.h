@@ -19,7 +19,7 @@ LaunchError SumOverRows(DType from, DType to, const ColumnChunks& chunks, const 
 // the dtype's accumulator.
 LaunchError SumOverRuns(DType dtype, const SummedRuns& runs, const void* x, double divisor, void* y, CudaQueue queue);
 
-// y = x / divisor along what is added up; x is of type `from`, y of `to`, of which `from` may be the accumulator.
+// y = x / divisor along the summed dimensions; x has type `from`, which may be the accumulator of `to`, the type of y.
 LaunchError ExpandRuns(DType from, DType to, const SummedRuns& runs, const void* x, double divisor, void* y,
                        CudaQueue queue);
 

@@ -1,5 +1,5 @@
-// Launches on rows that ids choose. An id that is no row gives NaN and leaves a LabelFault's word at `fault` (null:
-// nobody asks).
+// Launches on rows that ids choose. An id out of range gives NaN and writes a LabelFault's word to `fault` (may be
+// null).
 #ifndef PARTITA_OPS_CUDA_LAUNCH_ROWS_H_
 #define PARTITA_OPS_CUDA_LAUNCH_ROWS_H_
 
@@ -24,7 +24,7 @@ struct RowIds {
 // y[i] = table[ids[i]]
 LaunchError Embedding(DType dtype, const RowIds& rows, const void* table, void* y, uint64_t* fault, CudaQueue queue);
 
-// dtable[row] = the sum of dy[i] in their order, where ids[i] is the row; of a row that nobody reads, zeros. `order` is
+// dtable[row] = the sum of dy[i] in their order, where ids[i] is the row; zeros for a row that no id names. `order` is
 // workspace of order_bytes().
 LaunchError EmbeddingGrad(DType dtype, const RowIds& rows, const void* dy, void* dtable, int64_t* order,
                           CudaQueue queue);
@@ -37,7 +37,7 @@ struct RowPairs {
     const int32_t* ids = nullptr;
     const void* rows = nullptr;
     int64_t first = 0;     // its place in the list
-    int64_t padding = -1;  // the id that is left out; -1: none
+    int64_t padding = -1;  // the id to skip; -1: none
   };
   int pairs = 0;
   Pair pair[kMost];

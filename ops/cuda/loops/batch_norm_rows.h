@@ -1,6 +1,6 @@
 // What batch normalization needs of a group and channel, made once per block from the statistics, and its loop over
-// elements. For .cu files, which are compiled without contraction of multiply and add: forward and backward decide
-// about relu by the same bits.
+// elements. For .cu files, which are compiled without contraction of multiply and add: forward and backward compute
+// bitwise identical inputs of relu.
 #ifndef PARTITA_OPS_CUDA_LOOPS_BATCH_NORM_ROWS_H_
 #define PARTITA_OPS_CUDA_LOOPS_BATCH_NORM_ROWS_H_
 

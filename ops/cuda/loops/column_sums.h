@@ -1,8 +1,8 @@
-// Sums per channel over the rows of groups, in double and in one launch, in an order that only the sizes decide: blocks
-// add up chunks of rows and write partial sums to the workspace; the last block of a tile and group, whichever it is,
-// adds those up in their order. A counter tells who is last; its wrap-around leaves it at 0 for the next launch, so it
-// needs no zeroing: the module is loaded with zeros, and a launch that was begun ends, or no work of the process ever
-// runs again (docs/design.md 6.2). For .cu files.
+// Sums per channel over the rows of groups, in double and in one launch, in an order that only the sizes decide. Blocks
+// sum chunks of rows and write partial sums to the workspace; the last block of a tile and group to finish adds these
+// up in order. A counter identifies the last block. It wraps around to 0 for the next launch, so it needs no zeroing:
+// the module is loaded with zeros, and a launch that started also ends, or no work of the process ever runs again
+// (docs/design.md 6.2). For .cu files.
 #ifndef PARTITA_OPS_CUDA_LOOPS_COLUMN_SUMS_H_
 #define PARTITA_OPS_CUDA_LOOPS_COLUMN_SUMS_H_
 

@@ -1,5 +1,5 @@
-// A loop over elements of which all need what is the same for all: made once per block, from what lies in the device's
-// memory. For .cu files; as loops.h, on the CPU as well.
+// A loop over elements that all need a common value: each block computes it once from the device's memory. For .cu
+// files; like loops.h, also on the CPU.
 //
 //   ForEachGiven  body(i, given) for 0 <= i < count, in any order, with a Body::Given that body.Make fills in where all
 //   read it

@@ -8,8 +8,8 @@
 //   ReduceRows  a block per row: First of all threads combined, then Second given the first, then Finish given both
 //   PassTiles   a block per tile: Load of all threads into memory that they share, then Store from there
 //
-// Blocks of these know nothing of each other. Loops over rows of channels, and sums in which the last block adds up
-// what the others leave, are in column_tiles.h and column_sums.h. The same inputs give the same bits everywhere.
+// Blocks of these loops are independent of each other. Loops over rows of channels are in column_tiles.h, and sums that
+// the last block completes in column_sums.h. Equal inputs give bitwise identical results everywhere.
 #ifndef PARTITA_OPS_CUDA_LOOPS_LOOPS_H_
 #define PARTITA_OPS_CUDA_LOOPS_LOOPS_H_
 
@@ -29,7 +29,7 @@ namespace partita {
 
 inline constexpr int kBlockThreads = 256;
 
-// A grid that covers everything needs no more blocks than this; the rest is done by stepping.
+// The most blocks that a grid needs; blocks step over the remaining elements.
 inline constexpr int64_t kMaxBlocks = int64_t{1} << 20;
 
 // In front of a loop that the compiler must not unroll: to find the number of rounds it may divide 64-bit integers, and

@@ -13,7 +13,7 @@ namespace partita {
 // not used of them is copied as well.
 inline constexpr int kFewBytes = 3800, kManyBytes = 31800;
 
-// Descriptions that fit into so many bytes, beside `kOthers` bytes of other arguments.
+// The number of descriptions that fit into this number of bytes, beside `kOthers` bytes of other arguments.
 template <typename Description, int kOthers = 0>
 inline constexpr int kFewMembers = (kFewBytes - kOthers) / (sizeof(Description) + sizeof(int64_t));
 template <typename Description, int kOthers = 0>
@@ -50,7 +50,7 @@ struct MemberTable {
   }
 };
 
-// Whether the arguments of a launch may be as large as `Body`, which has a table of so many.
+// Whether the arguments of a launch may be as large as `Body`, whose table has this number of entries.
 template <typename Body, typename Description, int kMembers>
 inline constexpr bool kFitsArguments = sizeof(Body) <= (kMembers <= kFewMembers<Description> ? 4000 : 32000);
 

@@ -12,7 +12,7 @@ absl::StatusOr<PreparedCudaKernel> CudaConstant(const LocalNode& node);
 absl::StatusOr<PreparedCudaKernel> CudaCast(const LocalNode& node);
 absl::StatusOr<PreparedCudaKernel> CudaAdd(const LocalNode& node);
 absl::StatusOr<PreparedCudaKernel> CudaUnary(const LocalNode& node);   // of ops/functors/elementwise.h
-absl::StatusOr<PreparedCudaKernel> CudaBinary(const LocalNode& node);  // likewise
+absl::StatusOr<PreparedCudaKernel> CudaBinary(const LocalNode& node);  // as above
 absl::StatusOr<PreparedCudaKernel> CudaScale(const LocalNode& node);
 absl::StatusOr<PreparedCudaKernel> CudaOver(const LocalNode& node);
 absl::StatusOr<PreparedCudaKernel> CudaBias(const LocalNode& node);

@@ -1,7 +1,7 @@
 // What a node carries from step to step: where it ends in one is where it begins in the next.
 //
-// In training that is a state `name`; evaluation has one of its own, `name@evaluation`, so that training goes on where
-// it was. A program's states are those of its training, so that has both; they lie alike.
+// In training it is a state `name`. Evaluation has its own, `name@evaluation`, so that training resumes with its own
+// value. A program's states are those of its training, which therefore has both, in the same layout.
 #ifndef PARTITA_OPS_DEFINITIONS_SEQUENCES_CARRIED_STATE_H_
 #define PARTITA_OPS_DEFINITIONS_SEQUENCES_CARRIED_STATE_H_
 

@@ -18,11 +18,10 @@
 //   };
 //
 // kName: of the op, and of the optimizer if it is one; else another optimizer uses it (ops/definitions/optimizers.cc).
-// kCountsSteps: it reads UpdateScalars::step. kReadsRate = false, where it is said: it does without a rate. kIsTrained
-// = false, where it is said: w is no parameter, and in mixed precision nobody computes on it as it is trained. kFlops:
-// of an element. kSlots: tensors beside each parameter. Derive, if there is one, is called on the host when the
-// attributes are set. A Step is the same for all elements of a step of the training; it changes w and its slots in
-// place.
+// kCountsSteps: it reads UpdateScalars::step. kReadsRate = false (optional): it needs no rate. kIsTrained = false
+// (optional): w is not a parameter, so mixed precision makes no bf16 copy of it. kFlops: of an element. kSlots: tensors
+// beside each parameter. The host calls Derive, if it exists, when the attributes are set. One Step serves all elements
+// of a training step; it changes w and its slots in place.
 //
 // From the list of them (updates.h) come the ops, the optimizers, and the kernels of every backend. The op is
 //   w', slots'... = example(w, g, slots..., rate, apply?, clip?, iteration if it counts steps) rate_factor=1

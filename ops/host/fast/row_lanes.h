@@ -1,7 +1,7 @@
 // Sums and the largest value of one row of floats, in 16 lanes that are joined at its end.
 //
-// Lanes of sums are plain arrays, of which a compiler makes vectors of any length that a machine has; of longer vectors
-// than the machine's it makes loops over single floats, and so it does of choices between lanes.
+// Lanes of sums are plain arrays, which a compiler turns into vectors of any length that the machine has. Vectors
+// longer than the machine's, and choices between lanes, become loops over single floats.
 #ifndef PARTITA_OPS_HOST_FAST_ROW_LANES_H_
 #define PARTITA_OPS_HOST_FAST_ROW_LANES_H_
 

@@ -61,8 +61,8 @@ void ParallelFor(int64_t count, int64_t elements, const F& f) {
 #endif
 }
 
-// Calls f(thread, i) for 0 <= i < count, each by the first of so many threads that is free: for calls that take long,
-// so that a thread which somebody else holds up is not waited for at the end.
+// Calls f(thread, i) for 0 <= i < count, each on the first free thread of this number of threads. For long calls: the
+// end does not wait for a thread that other work delays.
 template <typename F>
 void ParallelTasks(int threads, int64_t count, const F& f) {
   const int most = static_cast<int>(std::min<int64_t>(threads, count));

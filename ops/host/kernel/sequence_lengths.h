@@ -37,8 +37,7 @@ struct SequenceLengths {
   IndexPlaces in_batch;  // of the lengths
 };
 
-// A loop along sequences, which Run does and of which workspace_bytes() is the workspace, once their lengths are
-// checked.
+// A loop along sequences: it checks their lengths, then calls Run with a workspace of workspace_bytes().
 template <typename Loop>
 absl::StatusOr<PreparedKernel> PreparedLoop(const SequenceLengths& lengths, const Loop& loop) {
   const auto compute = [lengths, loop](const KernelArguments& a) -> absl::Status {

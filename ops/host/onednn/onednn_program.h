@@ -45,10 +45,10 @@ class OneDnnProgram {
  public:
   OneDnnProgram();
 
-  // A memory of form `description` at `address`; stays valid as long as the program. Null if the form is NoMemory().
+  // A memory of form `description` at `address`; valid for the lifetime of the program. Null if the form is NoMemory().
   dnnl_memory_t Memory(const dnnl::memory::desc& description, void* address);
-  // Appends a primitive with its arguments (DNNL_ARG_SRC, ...; null: it has none there), to be run on so many threads;
-  // 0: on those of the calling thread. (oneDNN wakes all threads for the smallest piece of work.)
+  // Appends a primitive with its arguments (DNNL_ARG_SRC, ...; null: it has none there), run on this number of threads;
+  // 0: the calling thread's. (oneDNN wakes all threads even for the smallest work.)
   void Add(dnnl::primitive primitive, std::initializer_list<std::pair<int, dnnl_memory_t>> arguments, int threads = 0);
 
   absl::Status Run() const;

@@ -20,7 +20,7 @@ namespace partita {
 
 class MatrixProduct {
  public:
-  // At most so many elements are held packed, but a tile's depth of them at least.
+  // The most elements to keep packed, but at least a tile's depth of them.
   explicit MatrixProduct(const ProductSizes& sizes, int64_t held_elements = 1 << 20)
       : s_(sizes), tile_(TileOfThisMachine()), rows_pass_(s_.m > s_.n), held_count_(rows_pass_ ? s_.n : s_.m) {
     const int64_t most = std::max<int64_t>(1, held_elements / (held_count_ * kTileDepth)) * kTileDepth;

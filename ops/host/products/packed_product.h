@@ -59,8 +59,8 @@ struct TileSums {
   int64_t stride;
 };
 
-// sums.to[r, c] = sums.from[r, c] + the product of row r of a group with column c of a panel of so many columns, over
-// `depth`; memory from `ahead` on comes nearer meanwhile.
+// sums.to[r, c] = sums.from[r, c] + the product of row r of a group with column c of a panel with this number of
+// columns, over `depth`; meanwhile prefetches memory from `ahead` on.
 void MultiplyTile(int64_t depth, const float* rows, const float* panel, int64_t columns, const TileSums& sums,
                   const float* ahead);
 

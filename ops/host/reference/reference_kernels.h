@@ -14,7 +14,7 @@ absl::StatusOr<PreparedKernel> ReferenceConstant(const LocalNode& node);
 absl::StatusOr<PreparedKernel> ReferenceCast(const LocalNode& node);
 absl::StatusOr<PreparedKernel> ReferenceAdd(const LocalNode& node);
 absl::StatusOr<PreparedKernel> ReferenceUnary(const LocalNode& node);   // of ops/functors/elementwise.h
-absl::StatusOr<PreparedKernel> ReferenceBinary(const LocalNode& node);  // likewise
+absl::StatusOr<PreparedKernel> ReferenceBinary(const LocalNode& node);  // as above
 absl::StatusOr<PreparedKernel> ReferenceScale(const LocalNode& node);
 absl::StatusOr<PreparedKernel> ReferenceOver(const LocalNode& node);
 absl::StatusOr<PreparedKernel> ReferenceBias(const LocalNode& node);

@@ -1,4 +1,4 @@
-// By what convolutions are told apart whose kernels are timed.
+// The key of a convolution whose kernels are timed.
 #ifndef PARTITA_OPS_HOST_TIMING_CONVOLUTION_SIGNATURE_H_
 #define PARTITA_OPS_HOST_TIMING_CONVOLUTION_SIGNATURE_H_
 

@@ -1,10 +1,9 @@
 // Which of the kernels that can compute a node is the fastest: timed once, and kept.
 //
-// What was chosen for a signature holds for the whole run. It is read from a folder or, where nothing is there, timed
-// and written there, so the next run on such a machine computes the same bits; of two processes that time at once the
-// second takes what the first has written. Where it cannot be kept, nothing is timed, and the rule's kernel is taken:
-// no run depends on times that are lost with it. Other processes of a job adopt what rank 0 has chosen, and time
-// nothing.
+// The choice for a signature holds for the whole run. It is read from a folder, or timed and written there, so that the
+// next run on such a machine is bitwise identical. If two processes time at once, the second uses what the first wrote.
+// If the choice cannot be stored, nothing is timed and the rule's kernel is used: no run depends on times that are lost
+// with it. Other processes of a job adopt the choices of rank 0 and time nothing.
 #ifndef PARTITA_OPS_HOST_TIMING_TIMED_CHOICE_H_
 #define PARTITA_OPS_HOST_TIMING_TIMED_CHOICE_H_
 
@@ -36,8 +35,8 @@ class TimedChoice {
   // What was chosen before, in this run or in one whose choices were kept.
   std::optional<Choice> Find(const std::string& signature);
 
-  // Of at least one form, the first of which is the rule's. It is taken unless another is faster by more than a
-  // twentieth; timing more closely would not tell the same each time.
+  // Of at least one form, the first of which is the rule's. It is chosen unless another is faster by more than a
+  // twentieth; closer timings would not be repeatable.
   Choice Choose(const std::string& signature, const LocalNode& node, std::span<const Form> forms);
 
   // What Find gave is no kernel for the signature: forgets it, and warns of a file.

@@ -52,8 +52,8 @@ struct LineLoops {
   // The same of one filter, where a filter is a row and a channel a column; `w` is its piece's first tap.
   void (*transform_row)(const float* w, int64_t tap_step, const LinePiece& piece, int64_t filters, int64_t channels,
                         int64_t filter, float* to, int64_t stride);
-  // G^T m of a piece of one filter, of which m is a row, the sum of those of `parts` at distances of `part_stride`;
-  // `dw` is the piece's first tap.
+  // G^T m of a piece of one filter. m is a row: the sum of `parts` rows at distances of `part_stride`. `dw` is the
+  // piece's first tap.
   void (*make_filter)(const float* from, int64_t parts, int64_t part_stride, int64_t stride, int64_t channels,
                       int64_t tap_step, const LinePiece& piece, float* dw);
 

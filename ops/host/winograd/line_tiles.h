@@ -28,7 +28,7 @@ struct LineForm {
   int64_t products() const { return (pieces() - 1) * kLinePoints + Piece(pieces() - 1).points; }
 };
 
-// The form that needs the fewest products for lines of so many pixels.
+// The form that needs the fewest products for lines of this number of pixels.
 inline LineForm BestLineForm(int64_t taps, int64_t length) {
   const LineForm three{3, taps}, four{4, taps};
   const auto products = [&](const LineForm& form) { return CeilDivide(length, form.made) * form.products(); };

@@ -74,8 +74,8 @@ inline WinogradImages ImagesOfY(const Convolution& conv) {
   return {conv.y, conv.images.out_h, conv.images.out_w, conv.images.out_c};
 }
 
-// The distance of points of so many elements: an odd number of cache lines, lest all lie in the same part of a
-// cache.
+// The distance between points of this number of elements: an odd number of cache lines, so that they do not share a
+// cache set.
 inline int64_t PointStride(int64_t elements) { return (CeilDivide(elements, 16) | 1) * 16; }
 
 // Refuses what the loops cannot compute, and what they are slower at than others.

@@ -48,7 +48,7 @@ PARTITA_INLINED void Collect(const Vector (&at)[5], Vector (&v)[4]) {
 // 1 / N of the five finite points.
 constexpr float kOfPoint[5] = {1.0f, -1.0f / 3, 1.0f / 3, 1.0f / 15, -16.0f / 15};
 
-// The points [kBegin, kEnd), of which the last one alone sees the sixth pixel.
+// The points [kBegin, kEnd); only the last one reads the sixth pixel.
 template <int kBegin, int kEnd>
 PARTITA_VECTORS void TransformLinePixels(const float* const* pixels, int64_t channels, float* to, int64_t stride) {
   constexpr int kPixels = kEnd < 6 ? 5 : 6;
@@ -184,8 +184,8 @@ PARTITA_VECTORS void MakeLineFilter(const float* from, int64_t parts, int64_t pa
   }
 }
 
-// Sums are of so many products and then added to those before, so that they round less and what is read of a panel
-// stays in the first cache.
+// Each sum has this number of products before it is added to the previous sums. That rounds less, and the panel stays
+// in the L1 cache.
 constexpr int64_t kDepthOfSum = 96;
 
 template <int kTileRows, int kVectors>

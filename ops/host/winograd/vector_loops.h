@@ -260,7 +260,7 @@ PARTITA_VECTORS void Multiply(int64_t rows, int64_t depth, const float* left, co
   multiply(rows, depth, left, panel, sums, stride);
 }
 
-// Sums of so many products are added to those before, so that they round less than one long sum does.
+// Each sum has this number of products before it is added to the previous sums, which rounds less than one long sum.
 constexpr int64_t kProductsOfSum = 32;
 
 template <int kTileRows, int kVectors>
