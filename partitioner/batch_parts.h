@@ -10,8 +10,8 @@
 namespace partita {
 
 // Rising from 1: numbers that divide the batch of a forward graph and leave each of `data` replicas a sample of each
-// part, at most 64: more make launches so small that none is ever chosen. Whether every op can be computed in so many
-// parts is not looked at.
+// part, at most 64: with more, launches are so small that no search chooses them. Does not check whether every op can
+// be computed in that many parts.
 std::vector<int64_t> BatchParts(const Graph& forward, int data = 1);
 
 }  // namespace partita

@@ -25,7 +25,7 @@ std::optional<SearchKind> FindSearch(const std::string& name);
 
 struct Candidate {
   SearchKind search = SearchKind::kData;
-  std::string plan;  // "data:2 model:2", for people
+  std::string plan;  // "data:2 model:2", for display
   Strategy strategy;
   std::optional<Judgement> judgement;  // of the search on its tables; none: there was nothing to search
   int idle_ranks = 0;                  // of the mesh, which compute nothing
@@ -38,7 +38,7 @@ struct Finalist {
   int64_t memory_bytes = 0;  // of the fullest rank
   double lacking_bytes = 0;  // of these, what the rank may not have
   Setting setting = {};      // what it was looked for
-  // By what it is compared with others, and what it has of it (ValueOf).
+  // The objective by which it is compared with others, and its value (ValueOf).
   ObjectiveKind objective = ObjectiveKind::kStep;
   double value = 0;
   double compute_seconds = 0;  // of the step, on the rank that computes longest

@@ -1,4 +1,4 @@
-// By what plans are compared, and for how many ranks and which batches they are looked for.
+// The objective by which plans are compared, and the ranks and batches to search for.
 #ifndef PARTITA_PARTITIONER_CHOOSE_OBJECTIVE_H_
 #define PARTITA_PARTITIONER_CHOOSE_OBJECTIVE_H_
 
@@ -35,7 +35,7 @@ struct PlanFigures {
 // a step, of all ranks together. kInvalidArgument: of kTimeToAccuracy, StepsAt refuses the batch.
 absl::StatusOr<double> ValueOf(const Objective& objective, const PlanFigures& figures);
 
-// A search, of plans for so many ranks and with so large a batch.
+// A search for plans with this number of ranks and this batch.
 struct Setting {
   int ranks = 1;
   int64_t batch = 0;

@@ -1,4 +1,4 @@
-// Which of the plans that searches found is taken, and what is told of the others.
+// Chooses among the plans that searches found, and reports the others.
 #ifndef PARTITA_PARTITIONER_CHOOSE_RANKED_FINALISTS_H_
 #define PARTITA_PARTITIONER_CHOOSE_RANKED_FINALISTS_H_
 
@@ -16,23 +16,23 @@ namespace partita {
 // kInvalidArgument: none can be run, and why the first cannot; ValueOf has no value of one.
 absl::StatusOr<std::vector<Finalist>> Ranked(std::vector<Finalist> finalists, const Objective& objective);
 
-// By how much predictions of two plans have to differ to tell which is faster (docs/measured.md 5).
+// The least difference of two predictions that decides which plan is faster (docs/measured.md 5).
 inline constexpr double kPredictionError = 0.06;
 
 // Of plans for the shortest step, ranked: moves one to the front that leaves no rank idle, and of these one that needs
 // the fewest ranks, if its step is at most kPredictionError longer than the first one's.
 void PreferFewerRanks(std::vector<Finalist>& ranked);
 
-// Ranked ones as a table for people, the chosen one first.
+// The ranked plans as a table for display, the chosen one first.
 std::string FormatFinalists(const std::vector<Finalist>& finalists);
 
 // What the words in that table mean, a line each.
 std::string FormatWords(const std::vector<Finalist>& finalists);
 
-// Why a strategy was chosen: which search, by what, predicted seconds, bound or gap, what was rejected. A line each.
+// Why a strategy was chosen, one line each: search, objective, predicted seconds, bound or gap, rejected plans.
 std::vector<std::string> ReasonsFor(const std::vector<Finalist>& finalists);
 
-// "12.345 s of training", "0.2 MB on the fullest rank": a value of the objective, for people.
+// "12.345 s of training", "0.2 MB on the fullest rank": a value of the objective, for display.
 std::string FormatValue(ObjectiveKind objective, double value);
 
 }  // namespace partita

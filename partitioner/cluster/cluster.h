@@ -45,7 +45,7 @@ struct DeviceKind {
   std::string model = {};      // of GPUs, as CUDA has it, e.g. "NVIDIA H200"; empty: not known
   int cores = 0;               // of cores_shared: how many they are; 0: not known
   Slowdown slowdown = {};      // of cores_shared; empty: a rank has its share of them however few compute
-  // By op, so many times as long as the roofline says its kernels take; of an op that is not there, 1.
+  // For each op, the time of its kernels as a multiple of the roofline's; 1 for ops that are not listed.
   std::map<std::string, double> op_times = {};
 };
 
@@ -78,9 +78,9 @@ int RanksByDefault(const Cluster& cluster);
 // The domains from the outermost to the one that `device` lies in.
 std::vector<int> DomainsOf(const Cluster& cluster, int device);
 
-// Of a message between two devices: the sum of the latencies that it passes, the least speed; of the fabric and the
-// channels of the slowest link. Both the same device: nothing is passed, latency 0 and no limit of speed (infinity).
-// `sharing`: by domain, how many share its way up; empty: nobody does.
+// The path of a message between two devices: the sum of the latencies and the least speed on it, and the fabric and
+// channels of the slowest link. A device's path to itself has latency 0 and infinite speed. `sharing`: for each domain,
+// how many messages share its uplink; empty: none.
 Link LinkBetween(const Cluster& cluster, int from, int to, const std::vector<int>& sharing = {});
 
 // How many of the first `ranks` devices have their cores in common with `rank`, itself counted; 1 where none are.

@@ -1,4 +1,4 @@
-// A cluster as people write it: kinds of devices, and domains that name each other.
+// A cluster as a file describes it: kinds of devices, and domains that name each other.
 #ifndef PARTITA_PARTITIONER_CLUSTER_CLUSTER_DESCRIPTION_H_
 #define PARTITA_PARTITIONER_CLUSTER_CLUSTER_DESCRIPTION_H_
 

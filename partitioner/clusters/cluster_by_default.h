@@ -1,4 +1,4 @@
-// The machine that choices are made for where nobody says which: a cluster of this folder, by its device.
+// The default cluster of a device: one of this folder.
 #ifndef PARTITA_PARTITIONER_CLUSTERS_CLUSTER_BY_DEFAULT_H_
 #define PARTITA_PARTITIONER_CLUSTERS_CLUSTER_BY_DEFAULT_H_
 

@@ -8,7 +8,7 @@
 namespace partita {
 
 // Of the slowest of the first `ranks` devices, its share of cores that several have in common; of the slowest link of a
-// ring through them, and of an all_reduce of them all. One rank talks to nobody: its links have no speed. The
+// ring through them, and of an all_reduce of them all. One rank alone sends nothing: its links have no speed. The
 // cluster has a device for each rank (CheckRanks). Linear in the ranks.
 MachineSpeed SpeedOf(const Cluster& cluster, int ranks);
 

@@ -27,7 +27,7 @@ double RateOf(const DeviceKind& kind, DType dtype);
 // (RanksSharingCores).
 double RooflineSeconds(const KernelWork& work, const DeviceKind& kind, int sharing = 1);
 
-// Measured times by what was measured: "conv2d f32[8,28,28,1] f32[6,5,5,1] -> f32[8,28,28,6] stride=[1,1] ...".
+// Measured times, keyed by the node: "conv2d f32[8,28,28,1] f32[6,5,5,1] -> f32[8,28,28,6] stride=[1,1] ...".
 using KernelTimes = std::map<std::string, double>;
 std::string SignatureOf(const LocalNode& node);
 

@@ -1,5 +1,5 @@
-// What a simulated step waits for from its first to its last moment: a chain of launches, each of which begins because
-// the one before it has ended, or, of a collective, because the last of its group has come.
+// The critical path of a simulated step: a chain of launches. Each begins because the one before it ended or, for a
+// collective, because the last rank of its group arrived.
 //
 //   rank 0   AAAA-bbbb CC         path: D on rank 1, b from when rank 1 has come, C; A and the wait for rank 1 decide
 //   rank 1   DDDDD bbbb           nothing
@@ -28,8 +28,8 @@ struct PathStretch {
   int64_t ns() const { return range.end_ns - range.begin_ns; }
 };
 
-// In the order of time, without gaps from 0 to the end of the step; what takes no time is left out. `arrivals`: of the
-// same step.
+// In the order of time, without gaps from 0 to the end of the step; launches that take no time are omitted. `arrivals`:
+// of the same step.
 std::vector<PathStretch> CriticalPath(const SimulatedStep& step, const Arrivals& arrivals);
 
 // What the stretches of one label take together.

@@ -1,5 +1,4 @@
-// Why the step of a plan takes as long as it does: what decides it, where the time of its ranks goes, what its moves
-// are for.
+// Explains the step time of a plan: its critical path, where the time of its ranks goes, the purpose of its moves.
 #ifndef PARTITA_PARTITIONER_EXPLAIN_EXPLANATION_H_
 #define PARTITA_PARTITIONER_EXPLAIN_EXPLANATION_H_
 

@@ -1,4 +1,4 @@
-// What the launches of a rank's step take, by what they are: of a predicted step and of a recorded one alike.
+// The time of the launches of a rank's step by kind, for predicted and recorded steps alike.
 #ifndef PARTITA_PARTITIONER_EXPLAIN_KIND_SECONDS_H_
 #define PARTITA_PARTITIONER_EXPLAIN_KIND_SECONDS_H_
 

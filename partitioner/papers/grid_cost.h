@@ -28,7 +28,7 @@ struct GridOptions {
 double GridSeconds(const std::vector<Layer>& layers, int rows, int columns, const GridOptions& options,
                    const AlphaBeta& link);
 
-// What the paper leaves out where convolutions are not on the grid: the first dense layer's inputs are gathered.
+// A cost that the paper omits if convolutions are not on the grid: gathering the first dense layer's inputs.
 double BoundarySeconds(const std::vector<Layer>& layers, int rows, int columns, const GridOptions& options,
                        const AlphaBeta& link);
 

@@ -1,5 +1,5 @@
-// A strategy as it is compiled, and what is predicted of it on a cluster: how long a step takes, whether it fits. It is
-// what searches compare finalists by, what explanations tell of, and what repairs are measured with.
+// A compiled strategy and its prediction on a cluster: the time of a step, and whether it fits. Searches compare
+// finalists by it, explanations describe it, and repairs are judged by it.
 #ifndef PARTITA_PARTITIONER_PREDICT_PREDICTED_PLAN_H_
 #define PARTITA_PARTITIONER_PREDICT_PREDICTED_PLAN_H_
 
@@ -26,7 +26,7 @@ struct PlanBasis {
   const KernelTimes& times;  // as measured
   const KernelCatalogue& kernels;
   ProgramOptions program = {};
-  ScheduleOptions schedule = {};  // memory_limit: what a rank may use beside what its device has; 0: no more than that
+  ScheduleOptions schedule = {};  // memory_limit: a limit per rank in addition to the device's memory; 0: none
 };
 
 // Moved, never copied: the step's launches are those of `train`.

@@ -1,7 +1,7 @@
 // How much longer single kernels are seen to take, the more ranks compute meanwhile.
 //
-// A kernel that outlasts its rank's slice of time is interrupted, and its span has the others' slices in it; a shorter
-// one is over before, and only whole steps tell (stretch.h):
+// A kernel that outlasts its rank's time slice is interrupted, and its span includes the others' slices. A shorter one
+// ends before, so only whole steps show the effect (stretch.h):
 //
 //   two ranks on a core   AAAA....AAAA....=    A takes 12 from its begin to its end, alone 8
 //                         ....BBBB....BBBB=
@@ -15,8 +15,8 @@ namespace partita {
 // Thread-compatible.
 class Crowding {
  public:
-  // While so many ranks computed, in the mean over a step, kernels took so many times as long as alone. Fewer than 1,
-  // which noise alone can make, count as 1.
+  // The mean number of ranks that computed during a step, and how many times as long kernels took as alone. Values
+  // below 1, which only noise can cause, count as 1.
   void Add(double computing, double times);
 
   // At least one was added (CHECKed). Between two of them in line, beyond the first and the last as these.

@@ -52,8 +52,8 @@ absl::Status CheckProfile(const Profile& profile);
 // kInvalidArgument: the profile is of another device or of other versions than those here; with both.
 absl::Status CheckKey(const ProfileKey& profile, const ProfileKey& here);
 
-// Of the kernels of a run of so many ranks on that machine. One that was measured beside another number of ranks is as
-// much slower or quicker as kernels are (slowdown; between two numbers in line, beyond the last in proportion).
+// The kernel times of a run with this number of ranks on that machine. A time measured with another number of ranks is
+// scaled by the slowdown of kernels (interpolated linearly between two numbers, proportional beyond the last).
 KernelTimes KernelTimesFor(const Profile& profile, int ranks);
 
 // The machine, whose link is that between ranks that are threads; of processes with the one that was measured between

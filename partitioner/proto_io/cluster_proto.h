@@ -1,4 +1,4 @@
-// Clusters as people write them, from and to protos.
+// Converts cluster descriptions from and to protos.
 #ifndef PARTITA_PARTITIONER_PROTO_IO_CLUSTER_PROTO_H_
 #define PARTITA_PARTITIONER_PROTO_IO_CLUSTER_PROTO_H_
 

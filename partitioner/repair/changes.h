@@ -17,7 +17,7 @@ namespace partita {
 // the batch follow each other, and what is kept from forward to backward is that of a part.
 std::vector<int64_t> MoreMicroBatches(const Graph& forward, const Strategy& strategy);
 
-// The same strategy with so many.
+// The same strategy with this number of them.
 Strategy WithMicroBatches(const Strategy& strategy, int64_t micro_batches);
 
 // The same strategy with every parameter that has a gradient updated in parts over all axes on which it is whole, by
@@ -25,12 +25,12 @@ Strategy WithMicroBatches(const Strategy& strategy, int64_t micro_batches);
 // of the strategy. nullopt: no parameter is whole on several ranks, or all updates are in parts already.
 std::optional<Strategy> WithUpdatesInParts(const Program& program, const Strategy& strategy);
 
-// So many replicas of so many ranks each; of a strategy the ranks of its axis `model`, where it has one.
+// This number of replicas with this number of ranks each; for a strategy, the ranks of its axis `model`, if it has one.
 struct ReplicaSizes {
   int data = 1, model = 1;
 };
-// Sizes of which each has at least twice as many as the one before: ranks of a replica, on the strategy's ranks and
-// with as many replicas on up to `most_ranks`, the last with all of these; replicas on up to `most_ranks`.
+// Sizes that at least double from one to the next: ranks of a replica, on the strategy's ranks and with as many
+// replicas on up to `most_ranks`, the last with all of these; replicas on up to `most_ranks`.
 std::vector<ReplicaSizes> LargerReplicas(const Strategy& strategy);
 std::vector<ReplicaSizes> LargerReplicas(const Strategy& strategy, int most_ranks);
 std::vector<ReplicaSizes> MoreReplicas(const Strategy& strategy, int most_ranks);

@@ -14,10 +14,10 @@ namespace partita {
 // A strategy with these blocks, compiled.
 using MeasureBlocks = std::function<Repair(const RecomputePlan& blocks)>;
 
-// The quickest that fits, else the one that should need least, which does not fit either; nullopt: nothing can be
-// released. Of up to five stretches all plans are compiled, from the quickest on, until one fits. Of more, the first
-// that fits is looked for by halving among those that are worth it by the tables (RecomputePlans), and made quicker, as
-// long as that fits, by leaving out a block or one of its stretches: some 20 are compiled.
+// The fastest plan that fits, else the one expected to need the least memory, which does not fit either; nullopt:
+// nothing can be released. With up to five stretches, all plans are compiled, the fastest first, until one fits. With
+// more, bisection finds the first that fits among the worthwhile plans of the tables (RecomputePlans). Dropping a block
+// or one of its stretches then makes it faster while it still fits: about 20 plans are compiled.
 std::optional<Repair> FittingBlocks(const RecomputeTables& tables, const MeasureBlocks& measure);
 
 }  // namespace partita

@@ -26,7 +26,7 @@ struct Prediction {
 };
 
 struct Repair {
-  std::string change;  // "4 micro-batches", for people
+  std::string change;  // "4 micro-batches", for display
   Strategy strategy;
   absl::Status status;       // why it is none: it does not fit either, or cannot be compiled
   double seconds = 0;        // 0: it was not compiled
@@ -45,9 +45,9 @@ struct RepairRequest {
   const RankTimeline* timeline = nullptr;
 };
 
-// All that were tried: those that fit on as many ranks, the fastest first; those that fit on more; those that need too
-// much, the nearest first; those that cannot be compiled. Of a kind no more is told than the first that fits; of blocks
-// that are computed again, the quickest that fits, else those that need least. Equal requests give equal lists.
+// All changes that were tried: those that fit on the same number of ranks, the fastest first; those that fit on more;
+// those that need too much, the nearest first; those that cannot be compiled. Of each kind only the first that fits is
+// listed; of recomputed blocks, the fastest that fits, else those that need the least. Equal requests give equal lists.
 std::vector<Repair> FindRepairs(const RepairRequest& request);
 
 }  // namespace partita

@@ -14,10 +14,10 @@ namespace partita {
 // A config for each op.
 using Configs = std::vector<int>;
 
-// The plan is proven to be the best where nothing limits `bytes`, the sum of the ops' bytes; with a limit it mostly is
-// (limited_search.h), else `lower_bound` says how far it is from that. Rejected: of the plans that differ in one op.
-// Refuses graphs of which an op must be eliminated from more than 4 others, tables that would not fit, and limits that
-// no plan keeps, with the plan of the fewest bytes.
+// Without a limit on `bytes`, the sum of the ops' bytes, the plan is proven optimal. With a limit it mostly is
+// (limited_search.h); otherwise `lower_bound` bounds its gap. Rejected: plans that differ in one op. Refuses graphs in
+// which eliminating an op joins more than 4 others, tables that would not fit, and limits that no plan keeps, with the
+// plan of the fewest bytes.
 absl::StatusOr<Answer<Configs>> LayerwiseSearch(const CostTables& tables, double bytes = kNever);
 
 }  // namespace partita

@@ -1,10 +1,10 @@
-// The layer-wise search under a limit of memory, in three steps, each of which narrows what the next looks at:
+// The layer-wise search under a limit of memory, in three steps; each narrows the input of the next:
 //
 //   1. a price per byte is added to the seconds. The price at which the bound is the highest is found by lines through
 //      the plans that fit and those that do not (Lagrange); plans on the way that fit are kept.
-//   2. configs whose best plan at that price is slower than the best plan that fits are left out.
-//   3. on what is left, elimination with lists of (seconds, bytes) of which none is better in both (Pareto), without
-//      those that can no more become better than the plan at hand. Too many: again with lists that are 0.5 % coarse.
+//   2. configs whose best plan at that price is slower than the best plan that fits are dropped.
+//   3. on what is left, elimination with Pareto-optimal lists of (seconds, bytes), without
+//      those that cannot beat the current plan. If there are too many, again with lists rounded to 0.5 %.
 #ifndef PARTITA_PARTITIONER_SEARCH_LIMITED_SEARCH_H_
 #define PARTITA_PARTITIONER_SEARCH_LIMITED_SEARCH_H_
 

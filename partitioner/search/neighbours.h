@@ -9,7 +9,8 @@
 
 namespace partita {
 
-// The fastest `count` that are possible, and why each was not taken: it is slower, by what, or needs more than `bytes`.
+// The fastest `count` possible ones, and why each was rejected: by how much it is slower, or that it needs more than
+// `bytes`.
 std::vector<Rejected> Neighbours(const CostTables& tables, const std::vector<int>& configs, double bytes,
                                  int count = 8);
 

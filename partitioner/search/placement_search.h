@@ -9,9 +9,9 @@
 
 namespace partita {
 
-// On equal devices. The graph is cut into blocks, of which each that differs is placed once. Where their placements
-// break the limit of memory, the whole graph is searched. Never slower than HEFT. Rejected: one device, HEFT, and what
-// moving an op alone (or what lies together) would do. Refuses limits under which it finds no placement.
+// For equal devices. The graph is cut into blocks, and each distinct block is placed once. If their placements exceed
+// the memory limit, the whole graph is searched. Never slower than HEFT. Rejected: one device, HEFT, and what moving an
+// op alone (or what lies together) would do. Refuses limits under which it finds no placement.
 absl::StatusOr<Answer<OpPlacement>> PlacementSearch(const PlacementGraph& graph, const PlacementLimits& limits);
 
 }  // namespace partita

@@ -44,10 +44,10 @@ using RecomputePlan = std::vector<RecomputeRange>;  // rising, apart from each o
 double RecomputeSeconds(const RecomputeTables& tables, const RecomputePlan& plan);
 int64_t RecomputeBytes(const RecomputeTables& tables, const RecomputePlan& plan);
 
-// The quickest plan within `bytes`, exactly: from the first stretch to the last the plans so far, without those that
-// release no more than a quicker one. Where these are more than `most_kept`, some of those between are left out, and
-// the lower bound says how much that can cost. kResourceExhausted: no plan fits; what the smallest needs. Takes about
-// stretches^2 times the plans that are kept.
+// The exact fastest plan within `bytes`. Extends partial plans from the first stretch to the last and drops those that
+// release no more than a faster one. Above `most_kept` partial plans, some intermediate ones are dropped too, and the
+// lower bound says how much that can cost. kResourceExhausted: no plan fits; names what the smallest needs. Takes time
+// proportional to stretches^2 times the plans kept.
 absl::StatusOr<Answer<RecomputePlan>> RecomputeSearch(const RecomputeTables& tables, int64_t bytes,
                                                       size_t most_kept = 4096);
 
@@ -55,7 +55,7 @@ absl::StatusOr<Answer<RecomputePlan>> RecomputeSearch(const RecomputeTables& tab
 // the one before, by one part in `most` of what there is to gain.
 std::vector<Answer<RecomputePlan>> RecomputePlans(const RecomputeTables& tables, int most);
 
-// All ways to choose blocks of so many stretches, of which five have 89 and each more about 2.6 times as many.
+// All ways to choose blocks of this number of stretches: 89 for five, about 2.6 times as many for each further one.
 std::vector<RecomputePlan> AllRecomputePlans(int stretches);
 
 }  // namespace partita

@@ -1,4 +1,4 @@
-// Who meets whom: a program's groups, by the keys by which ranks find theirs.
+// A program's groups, indexed by the keys that ranks look them up by.
 #ifndef PARTITA_PARTITIONER_SIMULATE_GROUP_TABLE_H_
 #define PARTITA_PARTITIONER_SIMULATE_GROUP_TABLE_H_
 

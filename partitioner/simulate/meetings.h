@@ -1,8 +1,8 @@
 // Collectives of a simulated step: who has come, what is under way, and when it will be over.
 //
-// A collective starts when the last of its group has come and ends on all of them at once. What it takes depends on how
-// many others share the ways out of domains that it passes. Whenever one of them starts or ends, what is left of it
-// goes on at the new pace:
+// A collective starts when the last rank of its group arrives, and ends on all of them at once. Its speed depends on
+// how many others share the uplinks of domains on its path. Whenever one of them starts or ends, the remainder
+// continues at the new speed:
 //
 //   two groups over one way out, alone 28 us each, side by side 36; the second comes at 14
 //   first    ======-------          half done at 14, 0.5 * 36 us more: ends at 32
@@ -26,7 +26,7 @@ namespace partita {
 struct MeetingEnd {
   double seconds = 0;
   int group = 0;    // in RankClasses::groups
-  int version = 0;  // of this end among those that were reckoned of the group
+  int version = 0;  // number of this end among the ends computed for the group
 };
 
 // Of classes of ranks and of groups. Borrows its arguments.
@@ -44,7 +44,7 @@ class Meetings {
  private:
   struct Meeting {
     size_t come = 0;    // classes of ranks
-    bool goes = false;  // a first end was reckoned
+    bool goes = false;  // a first end was computed
     double done = 0;    // of it, at `since`
     double since = 0;
     double seconds = 0;        // for all of it at the pace since then

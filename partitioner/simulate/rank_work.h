@@ -18,7 +18,7 @@ struct TimedLaunch {
   int key = -1;                            // of a call: by which its group is found (GroupTable)
   int before = -1;                         // on its stream; -1: it is the first
   double wake_seconds = 0;                 // it starts so late if it waits longer for others than for that one
-  int waits = 0;                           // so many launches must have ended before
+  int waits = 0;                           // number of launches that must end before
   std::vector<int> next;                   // launches that wait for this one
 };
 

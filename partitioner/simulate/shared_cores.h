@@ -1,8 +1,8 @@
 // Ranks of a simulated step that compute on the same cores: how fast each is, and when its launches will be over.
 //
-// What a launch takes is said of a step in which all ranks on its cores compute. While some wait the others are
-// quicker, as far as was measured (DeviceKind::slowdown). Whenever one of them begins or ceases to compute, what is
-// left of all others goes on at the new pace:
+// The time of a launch assumes that all ranks on its cores compute. While some wait, the others are faster by the
+// measured factor (DeviceKind::slowdown). Whenever a rank starts or stops computing, the remainder of all others
+// continues at the new speed:
 //
 //   two ranks, each twice as slow beside the other; launches that take 4 and 8 there
 //   rank 0   ====
@@ -23,7 +23,7 @@ struct WorkEnd {
   double seconds = 0;
   int rank_class = 0;
   int launch = 0;
-  int version = 0;  // of this end among those that were reckoned of the launch
+  int version = 0;  // number of this end among the ends computed for the launch
 };
 
 // Of classes of ranks. Borrows its arguments.
@@ -31,7 +31,7 @@ class SharedCores {
  public:
   SharedCores(const Cluster& cluster, const RankClasses& classes);
 
-  // Whether what a class computes takes longer or shorter by what others do.
+  // Whether other ranks change the computing time of a class.
   bool Has(int rank_class) const { return !peers_[rank_class].empty(); }
 
   // A class that it has begins a launch, which takes so long while all compute.
@@ -45,7 +45,7 @@ class SharedCores {
   struct Work {
     int launch = 0;
     double beside_all = 0;  // seconds
-    bool goes = false;      // a first end was reckoned
+    bool goes = false;      // a first end was computed
     double done = 0;        // of it, at `since`
     double since = 0;
     double seconds = 0;  // for all of it at the pace since then

@@ -5,8 +5,8 @@
 // (partitioner/cost), by how many compute on the same cores (shared_cores.h); a collective waits for its group and
 // shares ways with others (meetings.h). Ranks that do the same at the same times are simulated once (rank_classes.h).
 //
-// Left out: what the host does at a step's beginning and end; kernels on several streams of a device, each of which is
-// reckoned as if it had the device alone; the work of cores on messages; and that a rank that ends early begins its
+// Not simulated: the host's work at a step's beginning and end; contention between streams of a device, where each
+// kernel is assumed to have the device alone; the work of cores on messages; and a rank that ends early and begins its
 // next step before the others.
 #ifndef PARTITA_PARTITIONER_SIMULATE_SIMULATE_H_
 #define PARTITA_PARTITIONER_SIMULATE_SIMULATE_H_

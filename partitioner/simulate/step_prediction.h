@@ -1,4 +1,4 @@
-// What a step of all ranks is predicted to take and to need on a cluster: what runs are held against.
+// The predicted time and memory of a step of all ranks on a cluster, with which runs are compared.
 #ifndef PARTITA_PARTITIONER_SIMULATE_STEP_PREDICTION_H_
 #define PARTITA_PARTITIONER_SIMULATE_STEP_PREDICTION_H_
 

@@ -27,7 +27,7 @@ inline bool ReadsWhole(Cut cut) { return cut == Cut::kWhole || cut == Cut::kSumm
 // By axis of the mesh.
 using Choice = std::vector<Cut>;
 
-// A mesh of so many ranks along prime axes, the largest first: "a0:3 a1:2 a2:2". One rank: one axis of size 1.
+// A mesh of this number of ranks along prime axes, the largest first: "a0:3 a1:2 a2:2". One rank: one axis of size 1.
 Mesh PrimeMesh(int ranks);
 
 // A mesh of `data` worker groups of `model` ranks each: "data:2 model:4".
@@ -46,7 +46,7 @@ int DegreeOf(const Choice& choice, const Mesh& mesh, Cut cut);
 // "n4 c2"; "whole" where nothing is split.
 std::string ToString(const Choice& choice, const Mesh& mesh);
 
-// The dimension of a value of so many dimensions; -1: it has none such.
+// The dimension of a value with this number of dimensions; -1: it has no such dimension.
 int DimensionOf(Cut cut, size_t rank);
 
 // The splits that a strategy can name of a node: its rules, and before them the split of its decomposition.

@@ -19,8 +19,8 @@ struct MissingElements {
   double back = 0;     // of what it holds, those that it shall not
 };
 
-// Layouts that cut a value alike are one way to hold it, and there are few ways to cut one dimension: what two of these
-// have in common is reckoned once. Shape and mesh must outlive it.
+// Layouts that cut a value alike are one way to hold it, and there are few ways to cut one dimension: the overlap of
+// two of these is computed once. Shape and mesh must outlive it.
 class EdgeBlocks {
  public:
   EdgeBlocks(const Shape& shape, const Mesh& mesh);

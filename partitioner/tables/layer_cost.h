@@ -1,5 +1,5 @@
-// What a layer costs under a choice: the compiler is given the layer alone, forward and backward, and one rank's share
-// of that is reckoned, with the pass of an optimizer over its weights.
+// The cost of a layer under a choice: the compiler compiles the layer alone, forward and backward, and the cost is that
+// of one rank's share, with an optimizer's pass over its weights.
 #ifndef PARTITA_PARTITIONER_TABLES_LAYER_COST_H_
 #define PARTITA_PARTITIONER_TABLES_LAYER_COST_H_
 
@@ -18,7 +18,7 @@
 
 namespace partita {
 
-// What costs are reckoned of. All of it must outlive who is given it.
+// The inputs of cost estimates. All of them must outlive the receiver.
 struct CostBasis {
   const OpRegistry& registry;
   const Cluster& cluster;
@@ -46,7 +46,7 @@ class LayerCosts {
   LayerCosts(const LayerCosts&) = delete;
   LayerCosts& operator=(const LayerCosts&) = delete;
 
-  // kInvalidArgument: the layer cannot lie so. What it refers to stays as long as this.
+  // kInvalidArgument: the layer cannot have this layout. The objects it refers to must outlive it.
   const absl::StatusOr<LayerCost>& Of(const OpLayer& layer, const Choice& choice);
 
   const LayerGraph& layers() const { return layers_; }

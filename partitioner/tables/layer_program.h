@@ -20,7 +20,7 @@ struct LayerProgram {
   std::set<std::string> read_names;     // of what the layer reads of others
   std::set<std::string> brought_back;   // moves of gradients to what the layer reads: those of an edge, not its own
   std::set<std::string> synchronizing;  // moves of gradients to parameters
-  bool by_rows = false;                 // its parameters are tables of which a step changes a few rows
+  bool by_rows = false;                 // its parameters are tables; a step changes a few of their rows
 };
 
 // kInvalidArgument: the layer cannot lie so. `for_gpu`: with the fusions by which kernels of a GPU alone gain.

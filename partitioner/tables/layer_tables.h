@@ -24,7 +24,7 @@ struct LayerTables {
 // Which of the choices a layer is given; it gets those that are possible.
 using ChoiceFilter = std::function<bool(const OpLayer&, const Choice&)>;
 
-// Jia's tables where the costs are of a PrimeMesh and nothing is left out: degrees (n, c, h, w) over prime axes.
+// Jia's tables if the costs are for a PrimeMesh and no choice is omitted: degrees (n, c, h, w) over prime axes.
 // kInvalidArgument: a layer has no choice, not even to be whole on every rank.
 absl::StatusOr<LayerTables> MakeLayerTables(LayerCosts& costs, const ChoiceFilter& filter = nullptr);
 

@@ -42,7 +42,7 @@ enum class StepPart : uint8_t { kForward, kBackward, kBoth, kJoined };
 struct PlacementTable {
   PlacementGraph graph;  // ops are the layers in their order, backward in the reverse
   std::vector<int> layer_of_op;
-  int forward_ops = 0;  // of kBoth, the first so many
+  int forward_ops = 0;  // for kBoth, the number of forward ops at its beginning
 };
 
 // Without inputs: they take no time, and lie where they are read first.

@@ -20,7 +20,7 @@ inline constexpr double kNever = std::numeric_limits<double>::infinity();
 // Of one op, by its configs (degrees n, c, h, w; the mode of a layer; ...).
 struct OpTable {
   std::string op;
-  std::vector<std::string> configs;  // for people
+  std::vector<std::string> configs;  // for display
   std::vector<double> seconds;       // kNever: the op cannot run so
   std::vector<double> bytes;         // of a device
 };

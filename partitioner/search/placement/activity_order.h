@@ -18,7 +18,7 @@ struct Activity {
   int edge = -1;            // of a transfer: the first edge of the graph that it serves
 };
 
-// Each stands after those before it. Transfers that take no time are left out.
+// Each stands after those before it. Transfers that take no time are omitted.
 struct Activities {
   std::vector<Activity> all;
   int resources = 0;

@@ -1,5 +1,5 @@
-// What the placement of ops on the devices of a worker group is judged by: a graph of ops, each of which one device
-// runs whole, and of values, each of which one transfer carries where its two ends lie on different devices.
+// The model for placing ops on the devices of a worker group: a graph of ops, each run whole by one device, and of
+// values, each carried by one transfer if its two ends lie on different devices.
 #ifndef PARTITA_PARTITIONER_SEARCH_PLACEMENT_PLACEMENT_GRAPH_H_
 #define PARTITA_PARTITIONER_SEARCH_PLACEMENT_PLACEMENT_GRAPH_H_
 

@@ -1,4 +1,4 @@
-// Who solves integer programs: a program of its own, whom the caller of a search starts.
+// The interface of integer-program solvers: the caller of a search starts one as a separate program.
 #ifndef PARTITA_PARTITIONER_SEARCH_PLACEMENT_PROGRAM_SOLVER_H_
 #define PARTITA_PARTITIONER_SEARCH_PLACEMENT_PROGRAM_SOLVER_H_
 

@@ -9,10 +9,9 @@
 
 namespace partita {
 
-// A bound of the whole graph by bounds of its two parts alone, of which the first is its first `first_ops` ops. Of the
-// first part that counts which all ops of the second wait for: its bound less what the others take one after the other,
-// with all that they read brought to them, as those could follow it. Several losses leave little of it, one leaves all
-// but metrics.
+// A bound of the whole graph from bounds of its two parts; the first part is its first `first_ops` ops. Of the first
+// part only what all ops of the second part wait for counts: its bound, less the serial time of its other ops and their
+// transfers, because those could follow it. Several losses leave little of it; one loss leaves all but metrics.
 double TwoPartsBound(const PlacementGraph& graph, int first_ops, double first_bound, double second_bound);
 
 }  // namespace partita
