@@ -9,8 +9,8 @@
 // can cause. Messages name the file, the node or field, what was found and what is allowed.
 //
 // A wrong batch is an error of that call alone: a missing or unknown field, a wrong shape or type, a label or an id
-// that is out of range, a NaN. No state changes, and the next call gives the same bits as if the wrong one had never
-// been made. Only two things end a session: Cancel, and a failure of the machine (kDoesNotFit or kInternal from a
+// that is out of range, a NaN. No state changes, and the result of the next call is bitwise identical to one without
+// the wrong call. Only two things end a session: Cancel, and a failure of the machine (kDoesNotFit or kInternal from a
 // step).
 //
 // Threads and processes: many threads may read a Model. A Session runs one call at a time; a second call from another

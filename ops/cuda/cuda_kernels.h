@@ -1,8 +1,8 @@
 // The kernels of NVIDIA GPUs as the executor asks for them.
 //
 // A node's kernel is the first of its op's list (kernel_table.h) that takes it. Workspace is declared before execution;
-// a launch enqueues and returns, and may be captured. Choices are kept by what the node computes, so equal nodes of all
-// ranks of a process get the same kernel.
+// a launch enqueues and returns, and may be captured. Choices are cached by the node's computation, so equal nodes of
+// all ranks of a process get the same kernel.
 #ifndef PARTITA_OPS_CUDA_CUDA_KERNELS_H_
 #define PARTITA_OPS_CUDA_CUDA_KERNELS_H_
 

@@ -2,9 +2,9 @@
 //
 // The samples of x [n,c] or [n,h,w,c] fall into G groups of `samples` consecutive ones (0: one group, the whole batch).
 // Statistics are [G,2,C]. A split of the samples must not cut through a group; inside the only group it gives partial
-// sums. They are f64 whatever x is: a variance is the difference of two of them, and where the mean is large against
-// the deviation (10^4 to 1) nothing of it is left in f32. In f64 one sum over the ranks is enough, as far as x itself
-// tells its elements apart.
+// sums. They are f64 for every type of x: a variance is the difference of two of them, and if the mean is large
+// compared with the deviation (10^4 to 1), f32 has no correct digit of it. In f64 one sum over the ranks suffices, as
+// far as the elements of x differ at all.
 #ifndef PARTITA_OPS_FORMS_BATCH_NORM_SHAPES_H_
 #define PARTITA_OPS_FORMS_BATCH_NORM_SHAPES_H_
 

@@ -40,7 +40,7 @@ struct CompileRow {
 
 absl::StatusOr<std::vector<CompileRow>> BenchmarkCompile(const CompileBenchmarkOptions& options);
 
-// One row per line for people, a JSON array with the members of CompileRow, or comma-separated values.
+// One row per line as text, a JSON array with the members of CompileRow, or comma-separated values.
 std::string ToText(const std::vector<CompileRow>& rows);
 std::string ToJson(const std::vector<CompileRow>& rows);
 std::string ToCsv(const std::vector<CompileRow>& rows);

@@ -36,7 +36,7 @@ struct ExecutorRow {
 
 absl::StatusOr<std::vector<ExecutorRow>> BenchmarkExecutor(const ExecutorBenchmarkOptions& options);
 
-// One row per line for people, or a JSON array with the members of ExecutorRow.
+// One row per line as text, or a JSON array with the members of ExecutorRow.
 std::string ToText(const std::vector<ExecutorRow>& rows);
 std::string ToJson(const std::vector<ExecutorRow>& rows);
 

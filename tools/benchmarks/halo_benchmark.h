@@ -39,7 +39,7 @@ struct HaloRow {
 
 absl::StatusOr<std::vector<HaloRow>> BenchmarkHalo(const HaloBenchmarkOptions& options);
 
-// One row per line for people, or a JSON array with the members of HaloRow.
+// One row per line as text, or a JSON array with the members of HaloRow.
 std::string ToText(const std::vector<HaloRow>& rows);
 std::string ToJson(const std::vector<HaloRow>& rows);
 

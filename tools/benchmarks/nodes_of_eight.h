@@ -9,7 +9,8 @@ namespace partita {
 
 inline constexpr int kDevicesOfNode = 8;
 
-// At least so many devices, eight to a node. Round numbers: what planning for it takes does not depend on them.
+// A cluster of at least this number of devices, eight per node. Its speeds are round numbers, because planning time
+// does not depend on them.
 absl::StatusOr<Cluster> NodesOfEight(int ranks);
 
 }  // namespace partita

@@ -1,4 +1,4 @@
-// What it costs to simulate a step: of many ranks, most of which are alike, on nodes of eight GPUs.
+// Measures the simulation of a step of many ranks, most of them alike, on nodes of eight GPUs.
 //
 // Times are processor time of this process, so that other programs disturb them little.
 #ifndef PARTITA_TOOLS_BENCHMARKS_SIMULATE_BENCHMARK_H_
@@ -42,7 +42,7 @@ struct SimulateRow {
 
 absl::StatusOr<std::vector<SimulateRow>> BenchmarkSimulate(const SimulateBenchmarkOptions& options);
 
-// One row per line for people, or a JSON array with the members of SimulateRow.
+// One row per line as text, or a JSON array with the members of SimulateRow.
 std::string ToText(const std::vector<SimulateRow>& rows);
 std::string ToJson(const std::vector<SimulateRow>& rows);
 

@@ -1,5 +1,5 @@
-// A process that does some work as often as it is told, and answers how long it took: another framework that trains the
-// same network, ours beside it.
+// A process that repeats some work on request and reports how long it took: another framework that trains the same
+// network, or ours beside it.
 //
 // Its first line says what it is, once it has loaded its libraries and made nothing yet; `ready` follows. Each line
 // that it is given, a number of steps for instance, it answers with one.
@@ -35,7 +35,7 @@ class TimedProcess {
   // What it answers to a line. kInternal: the child has ended; kResourceExhausted: with exit code 4, as our programs do
   // where something does not fit. Why, it says itself, on standard error.
   absl::StatusOr<std::string> Ask(const std::string& line);
-  // Seconds that so many steps took. kInternal, too: it answers something else.
+  // The seconds that this number of steps took. kInternal also if the answer is malformed.
   absl::StatusOr<double> Run(int64_t steps);
 
   // Bytes in memory, the most until now: of the whole process, or less what there was with its first line.

@@ -1,5 +1,5 @@
-// BigLSTM (Jozefowicz et al. 2016, section 4): an embedding, LSTMs with projections, and a softmax over the words, of
-// which training computes the true one and some others.
+// BigLSTM (Jozefowicz et al. 2016, section 4): an embedding, LSTMs with projections, and a softmax over the words;
+// training computes the true one and some samples.
 #ifndef PARTITA_TOOLS_MODELS_BIG_LSTM_H_
 #define PARTITA_TOOLS_MODELS_BIG_LSTM_H_
 

@@ -29,10 +29,10 @@ struct GnmtOptions {
 // decoder reads, `ids` [batch, target_places], what follows there, `targets`, and `weights` of the same shape, 1 at
 // words and 0 at padding; it minimises `loss`, the mean over all words of the batch. A layer's LSTM is called
 // "encoder1/forward", "encoder1/backward", "encoder2", ..., "decoder1", ...; its parameters "<lstm>/input/weights",
-// "<lstm>/bias/values", "<lstm>/recurrent", and "<lstm>/recurrent_bias/values", which is added to the other bias: so
-// many parameters PyTorch's LSTMs have. Others are "embedding/table" [words, units], "attention/query/weights",
-// "attention/keys/weights", "attention/v", "attention/gain", "attention/bias", "classifier/matmul/weights" and
-// "classifier/bias/values". kInvalidArgument: sizes that it cannot have.
+// "<lstm>/bias/values", "<lstm>/recurrent", and "<lstm>/recurrent_bias/values", which is added to the other bias, as in
+// PyTorch's LSTMs. Others are "embedding/table" [words, units], "attention/query/weights", "attention/keys/weights",
+// "attention/v", "attention/gain", "attention/bias", "classifier/matmul/weights" and "classifier/bias/values".
+// kInvalidArgument: sizes that it cannot have.
 absl::StatusOr<Model> MakeGnmt(const GnmtOptions& options, const OpRegistry& registry);
 
 }  // namespace partita

@@ -21,7 +21,7 @@ struct ModelDefaults {
 };
 
 ModelDefaults ImageNetDefaults();  // 224 x 224 x 3, 1000 classes
-// Steps of so many epochs of ImageNet, at least one.
+// The steps of this number of ImageNet epochs, at least one.
 int64_t StepsOfImageNet(int64_t epochs, int64_t batch);
 
 // How a model is trained.

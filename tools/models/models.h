@@ -36,7 +36,7 @@ struct ModelOptions {
   DType dtype = DType::kF32;                      // of images, parameters and states
   int64_t classes = 0;
   int64_t image_channels = 0;
-  double width = 1;  // hidden layers have so many times their channels or units, at least one
+  double width = 1;  // multiplies the channels or units of hidden layers; at least one remains
   std::optional<double> dropout_rate = std::nullopt;
   std::optional<double> label_smoothing = std::nullopt;
   std::optional<double> batch_norm_epsilon = std::nullopt;

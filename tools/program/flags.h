@@ -63,7 +63,7 @@ class Flags {
   bool IsSet(const std::string& name) const { return !Text(name).empty(); }
   FlagType Type(const std::string& name) const { return Find(name).definition.type; }
 
-  // What is not a flag, in order; paths are resolved likewise.
+  // The arguments that are not flags, in order; their paths are resolved as well.
   const std::vector<std::string>& arguments() const { return arguments_; }
   // The given flags, as they would be written: for reports.
   std::map<std::string, std::string> GivenValues() const;

@@ -7,8 +7,8 @@
 
 namespace partita {
 
-// The text as one line of at most about 4 KiB: control characters, which a terminal would obey, and bytes that are no
-// UTF-8 as \xNN; of a longer text the middle is left out. Messages hold paths and flags as they were given.
+// The text as one line of at most about 4 KiB: control characters, which a terminal would obey, and invalid UTF-8
+// become \xNN; a longer text loses its middle. Messages contain paths and flags as the user wrote them.
 std::string OneLine(std::string_view text);
 
 }  // namespace partita

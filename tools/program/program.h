@@ -13,7 +13,7 @@
 
 namespace partita {
 
-// What a command is given. Results go to `out`; what is said to people while it runs goes to the log.
+// The input of a command. Results go to `out`; messages to the user go to the log.
 struct CommandContext {
   const Flags& flags;
   std::ostream& out;

@@ -1,6 +1,6 @@
 // An output stream that does not hold up who writes to it: a thread of its own waits for the reader.
 //
-// A training that nobody listens to goes on (`train | less`, a stopped terminal), and can be told to stop.
+// A training whose output is not read (`train | less`, a stopped terminal) continues, and can still be stopped.
 #ifndef PARTITA_TOOLS_PROGRAM_QUEUED_OUTPUT_H_
 #define PARTITA_TOOLS_PROGRAM_QUEUED_OUTPUT_H_
 

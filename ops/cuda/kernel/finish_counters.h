@@ -1,6 +1,6 @@
-// Counters that tell the last block of a launch that it is the last (ops/cuda/loops/column_sums.h). Every device has
-// kFinishCounters of them. A kernel owns a range of them while it is bound, because its launches may run concurrently
-// with those of any other kernel.
+// Counters that identify the last block of a launch (ops/cuda/loops/column_sums.h). Every device has kFinishCounters of
+// them. A kernel owns a range of them while it is bound, because its launches may run concurrently with those of any
+// other kernel.
 #ifndef PARTITA_OPS_CUDA_KERNEL_FINISH_COUNTERS_H_
 #define PARTITA_OPS_CUDA_KERNEL_FINISH_COUNTERS_H_
 

@@ -1,4 +1,4 @@
-// A disk of which one operation fails, or is the last: what was not synced may then be lost.
+// A disk on which one operation fails, or is the last: data that was not synced may then be lost.
 #ifndef PARTITA_TOOLS_BENCHMARKS_CHAOS_FAILING_DISK_H_
 #define PARTITA_TOOLS_BENCHMARKS_CHAOS_FAILING_DISK_H_
 

@@ -23,7 +23,7 @@ struct KilledJobs {
     Tally tally;
   };
   std::vector<Fault> faults;
-  Tally trials, checkpoints;          // trainings, and checkpoints that were looked at: to the bit
+  Tally trials, checkpoints;          // trainings, and checkpoints compared bit by bit
   std::vector<std::string> breaches;  // nothing behind the first one is tried
 };
 

@@ -21,8 +21,8 @@ struct SaveFaults {
 };
 
 // Saves over a checkpoint, in a folder that is made and removed, with faults, operations and losses drawn from the
-// seed. A breach: no checkpoint is left, or one that is neither the one before nor the new one, to the bit; or the save
-// behind a full disk fails.
+// seed. A breach: no checkpoint remains, or one that is bitwise identical neither to the previous nor to the new one;
+// or the save after a full disk fails.
 absl::StatusOr<SaveFaults> FailSaves(const std::string& folder, int64_t count, uint64_t seed);
 
 }  // namespace partita

@@ -37,7 +37,7 @@ struct CommRow {
   double latency_microseconds = 0;  // of the same with next to nothing to move: a few elements
   // Its speed over that of gloo_ring, of tls over that of tcp, or of memcpy: median of the rounds' ratios; 0: none.
   double ratio = 0;
-  // GB/s: bytes by time, and what that means for each rank's link (as nccl-tests reckon).
+  // GB/s: bytes over time, and the bandwidth of each rank's link (as nccl-tests define it).
   double algorithm_bandwidth = 0, bus_bandwidth = 0;
 };
 

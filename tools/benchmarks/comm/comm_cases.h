@@ -16,7 +16,7 @@ namespace partita {
 struct CommCase {
   std::string name;
   bool in_place = false;
-  double bus_factor = 1;  // of bus bandwidth over algorithm bandwidth (as nccl-tests reckon)
+  double bus_factor = 1;  // bus bandwidth over algorithm bandwidth (as nccl-tests define it)
   // `count`: elements of the full buffer, which the ranks divide evenly.
   std::function<absl::Status(CommRank&, int64_t count)> enqueue;
   int64_t least_count = 0;  // elements of the smallest one
@@ -25,7 +25,8 @@ struct CommCase {
   int64_t most_bytes = std::numeric_limits<int64_t>::max();
 };
 
-// In a group of so many ranks. Exchanges need buffers five times as large as their bytes, and World::moves_blocks.
+// In a group of this number of ranks. Exchanges need buffers five times as large as their bytes, and
+// World::moves_blocks.
 std::vector<CommCase> Collectives(int ranks);
 std::vector<CommCase> Exchanges(int ranks);
 

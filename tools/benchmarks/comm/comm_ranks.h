@@ -42,8 +42,8 @@ absl::StatusOr<CommRanks> MakeLocalRanks(int ranks, int64_t elements, int64_t th
 enum class ProcessWire { kTcp, kTls, kSharedMemory };
 absl::StatusOr<CommRanks> MakeProcessRanks(int ranks, int64_t elements, ProcessWire wire);
 
-// Ranks that share the first GPU; and, where there are several GPUs, by NCCL one on each of so many. kUnavailable:
-// there is no GPU, no driver, or this program was built without CUDA.
+// Ranks that share the first GPU; with several GPUs, also ranks on one GPU each, over NCCL. kUnavailable: there is no
+// GPU, no driver, or this program was built without CUDA.
 absl::StatusOr<std::vector<CommRanks>> MakeCudaRanks(int ranks, int64_t elements);
 
 // Rank `rank` of `world` on `device`, in a group of all `ranks`. Thread-safe for different ranks and worlds.

@@ -16,7 +16,7 @@ namespace partita {
 // Thread-compatible; the ranks must outlive it.
 class CommReplay {
  public:
-  // So many calls, one behind the other, of a buffer with so many bytes (f32).
+  // This number of calls, one after the other, on a buffer with this number of bytes (f32).
   static absl::StatusOr<std::shared_ptr<CommReplay>> Capture(CommRanks& ranks, const CommCase& what, int64_t bytes,
                                                              int64_t calls);
 

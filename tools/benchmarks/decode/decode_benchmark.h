@@ -1,8 +1,8 @@
 // How fast pictures become what a training batch shows: read, decoded, a random part scaled to the batch's size,
 // mirrored.
 //
-// One thread of ours, and one of another program that does the same with the same files, run in turns; what is told is
-// the median of the rounds.
+// One thread of ours and one of another program that does the same with the same files run in turns; the result is the
+// median of the rounds.
 #ifndef PARTITA_TOOLS_BENCHMARKS_DECODE_DECODE_BENCHMARK_H_
 #define PARTITA_TOOLS_BENCHMARKS_DECODE_DECODE_BENCHMARK_H_
 

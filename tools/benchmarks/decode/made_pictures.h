@@ -1,4 +1,4 @@
-// Pictures to decode where nobody has given any: of a photograph's size, smooth with some noise.
+// Generated pictures to decode if the caller names none: of a photograph's size, smooth with some noise.
 #ifndef PARTITA_TOOLS_BENCHMARKS_DECODE_MADE_PICTURES_H_
 #define PARTITA_TOOLS_BENCHMARKS_DECODE_MADE_PICTURES_H_
 

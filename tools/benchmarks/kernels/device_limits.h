@@ -12,7 +12,7 @@ struct DeviceLimits {
   // By how many bytes are read and written together, again and again: few of them stay in a cache.
   std::map<double, double> bytes_per_s;
 
-  // Of work on so many bytes: the best of what is known of as many, or a little fewer, and of more.
+  // The limit of work on this number of bytes: the best measured with as many bytes, a little fewer, or more.
   double BytesPerSecond(double bytes) const;
 };
 
@@ -21,7 +21,7 @@ struct LaunchWork {
   double flops = 0, bytes = 0;
 };
 
-// Of launches one after the other, each of which either computes or moves its operands as fast as the device can. By
+// The least time of launches one after the other, if each computes or moves its operands as fast as the device can. By
 // the operations of the definition: a convolution by an algorithm of fewer (docs/papers.md 11.16) may take less.
 double LeastSeconds(const std::vector<LaunchWork>& launches, const DeviceLimits& limits);
 

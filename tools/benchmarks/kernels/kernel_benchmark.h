@@ -1,7 +1,7 @@
 // What each kernel reaches of what its device can do.
 //
-// A kernel that contracts (matmul, conv2d) is held against the fastest of those, any other against the fastest move of
-// as many bytes (limit_meter.h): of its inputs and outputs, each moved once, over the time of a launch. The time is the
+// A kernel that contracts (matmul, conv2d) is compared with the fastest of those, any other with the fastest move of as
+// many bytes (limit_meter.h): its inputs and outputs, each moved once, over the time of a launch. The time is the
 // median over the rounds; the launches of a round follow each other. The limits take turns with the kernels.
 #ifndef PARTITA_TOOLS_BENCHMARKS_KERNELS_KERNEL_BENCHMARK_H_
 #define PARTITA_TOOLS_BENCHMARKS_KERNELS_KERNEL_BENCHMARK_H_
@@ -26,7 +26,7 @@ struct KernelRow {
 
 absl::StatusOr<std::vector<KernelRow>> BenchmarkKernels(const KernelTarget& target, int rounds);
 
-// One row per line for people, or a JSON array with the members of KernelRow.
+// One row per line as text, or a JSON array with the members of KernelRow.
 std::string ToText(const std::vector<KernelRow>& rows);
 std::string ToJson(const std::vector<KernelRow>& rows);
 

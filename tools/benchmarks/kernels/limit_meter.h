@@ -1,6 +1,6 @@
 // Measures what a device does at most: products, a convolution, copies and an element-wise op (tools/models/kernels),
-// of each the fastest round. What else the machine does makes a round slower, never faster; rounds among those of what
-// is held against the limit see the same machine.
+// the fastest round of each. Other work on the machine makes a round slower, never faster. These rounds alternate with
+// those of the kernels, so both see the same machine.
 #ifndef PARTITA_TOOLS_BENCHMARKS_KERNELS_LIMIT_METER_H_
 #define PARTITA_TOOLS_BENCHMARKS_KERNELS_LIMIT_METER_H_
 

@@ -19,7 +19,7 @@ struct Agreement {
   int64_t gradients = 0;
   double gradient_error = 0;  // ours, of the gradient that comes nearest to what is allowed
   double peer_error = 0;      // the peer's own, of the same
-  std::string largest;        // of which parameter
+  std::string largest;        // the name of its parameter
 };
 
 // What is needed: of Python and tools/peer/agree.py, and the program that is tools/peer/step_values.

@@ -32,10 +32,10 @@ struct MeasuredModel {
 // "hidden=256": the sizes of a model of words that are given, as flags have them (tools/models/build_model.cc).
 std::vector<std::string> GivenSizes(const MeasuredModel& model);
 
-// The unit of the field in which throughput is told.
+// The unit in which throughput is reported.
 struct ThroughputUnit {
   std::string name = "images";  // or "words"
-  int64_t of_sample = 1;        // so many are in a sample: of words those that are predicted
+  int64_t of_sample = 1;        // units per sample; for words, the predicted ones
 };
 
 // kInvalidArgument: as MakeMeasuredModel.

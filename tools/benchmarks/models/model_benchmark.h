@@ -27,7 +27,7 @@ struct ModelBenchmarkOptions {
   bool gpu = false;                       // the first one; else the host
   int threads = 2;                        // of the host, for all ranks together
   std::vector<std::string> loop_command;  // `benchmark loop`, without what a case adds
-  std::vector<std::string> peer_command;  // likewise; empty: no peer
+  std::vector<std::string> peer_command;  // as above; empty: no peer
   std::string peer;                       // its name
   std::vector<PeerForm> peer_forms;
   AgreementPrograms agreement;
@@ -78,8 +78,8 @@ std::string SizesText(const ModelRow& row);
 // "1 rank of 2 threads", "4 ranks (data:2 model:2) of 1 thread".
 std::string RanksText(const LoopFacts& session);
 
-// Some lines for each row, for people; a JSON array with the members of ModelRow; a page of HTML that needs no other
-// file, with bars.
+// Some lines of text for each row; a JSON array with the members of ModelRow; a page of HTML that needs no other file,
+// with bars.
 std::string ToText(const std::vector<ModelRow>& rows);
 std::string ToJson(const std::vector<ModelRow>& rows);
 std::string ToHtml(const std::vector<ModelRow>& rows);

@@ -35,9 +35,10 @@ DType ProductType(const ModelCase& measured);
 // kInvalidArgument: a strategy that is not the model's.
 absl::StatusOr<Strategy> StrategyOf(const ModelCase& measured, const Graph& forward);
 
-// Of a model with this forward graph, for so many ranks. Pictures are given as bytes, as the trainer gives them.
+// The program of a model with this forward graph, for this number of ranks. Pictures arrive as bytes, as in the
+// trainer.
 ProgramOptions ProgramOptionsOf(const ModelCase& measured, const Graph& forward, int ranks);
-// Of so many ranks, as the trainer runs them where it need not give the same bits each time.
+// The options for this number of ranks, as the trainer sets them without --deterministic.
 SessionOptions SessionOptionsOf(const ModelCase& measured, int ranks);
 
 }  // namespace partita

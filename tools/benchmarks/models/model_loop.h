@@ -1,7 +1,7 @@
-// What `benchmark models` starts for each session that it measures, so that the memory of one is not that of others: a
-// session that trains as it is told, line by line (tools/benchmarks/timed_process.h).
+// The process that `benchmark models` starts for each session, so that each one's memory is measured alone: it trains
+// as the lines of its input say (tools/benchmarks/timed_process.h).
 //
-//   20       trains so many steps; answers with their seconds
+//   20       trains 20 steps; answers with their seconds
 //   warm 20  the same; LoopFacts say nothing of these steps
 //   facts    answers with LoopFacts, as JSON
 //
@@ -40,7 +40,7 @@ struct LoopFacts {
 // The flags of `benchmark loop` that ask for this case.
 std::vector<std::string> LoopFlags(const ModelCase& measured);
 
-// Until `in` ends. With a machine each step that counts is held against what it was predicted to take there.
+// Runs until `in` ends. With a machine, each step that counts is compared with its predicted time there.
 absl::Status RunModelLoop(const ModelCase& measured, const std::optional<Machine>& machine, std::istream& in,
                           std::ostream& out);
 

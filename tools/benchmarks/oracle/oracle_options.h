@@ -12,11 +12,12 @@ struct OracleOptions {
   int most_ranks = 4;   // of 1, 2, 4
   int64_t rounds = 15;  // in which all cases are run in turns
   int64_t steps = 0;    // of a case in a round; 0: StepsOfRound
-  std::function<void(const std::string&)> progress = [](const std::string&) {};  // what is done next, for people
+  // Reports the next activity to the user.
+  std::function<void(const std::string&)> progress = [](const std::string&) {};
 };
 
-// Steps that last a second together, by what one takes; 10 at least. Where ranks share cores, how soon threads wake
-// each other differs from step to step by more than anything that is measured, and a few steps say nothing.
+// The number of steps that last a second together, from the time of one; at least 10. If ranks share cores, wake-up
+// times vary from step to step by more than anything measured here, so a few steps prove nothing.
 int64_t StepsOfRound(const OracleOptions& options, double step_seconds);
 
 // What else a machine does comes and goes within seconds: what is compared takes turns in a round, of a few steps each.
@@ -24,7 +25,7 @@ struct Turns {
   int64_t count = 1;  // of a round
   int64_t steps = 1;  // of a turn
 };
-// As many turns as `most`, or fewer, of at least a step each; in all at least so many steps.
+// At most `most` turns of at least one step each, with at least this number of steps in all.
 Turns TurnsOf(int64_t steps, int64_t most);
 
 // Of the median: where what predictions are of measurements spreads more over the middle half of the rounds, the

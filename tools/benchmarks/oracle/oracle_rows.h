@@ -11,20 +11,20 @@
 
 namespace partita {
 
-// Each is told as soon as it is known, and at last how many of them hold. What is refused is not shown, and then it is
-// not said that all holds.
+// Prints each row as soon as it is known, and finally how many hold. Refused rows are not shown, and then the summary
+// does not claim that all hold.
 std::string ToText(const std::vector<StepErrorRow>& rows);
 std::string ToText(const PlanOrder& order);
 std::string Summary(const std::vector<StepErrorRow>& rows, const std::vector<PlanOrder>& orders);
 
 std::string ToJson(const std::vector<StepErrorRow>& rows, const std::vector<PlanOrder>& orders);
 
-// What a history keeps of them (docs/formats.md 5.1): a run for each row and each plan, with what their launches were
-// predicted to take and took, by kind. Rows that are refused are left out.
+// What a history keeps of them (docs/formats.md 5.1): a run for each row and each plan, with the predicted and measured
+// times of their launches by kind. Refused rows are skipped.
 std::vector<GradedRun> RunsOf(const std::vector<StepErrorRow>& rows, const std::vector<PlanOrder>& orders);
 
-// Whether nothing fails: errors that are told are as small as they must be, memory and bytes are as predicted, and the
-// orders of plans hold (PlanOrder::holds).
+// Whether nothing fails: reported errors are within their limits, memory and bytes are as predicted, and the orders of
+// plans hold (PlanOrder::holds).
 bool Holds(const std::vector<StepErrorRow>& rows, const std::vector<PlanOrder>& orders);
 
 }  // namespace partita

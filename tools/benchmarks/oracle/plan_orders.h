@@ -14,11 +14,11 @@
 namespace partita {
 
 struct OrderedPlan {
-  std::string plan;                                       // what it is, for people
+  std::string plan;                                       // a description for display
   double predicted = 0;                                   // seconds of a step; median of the calibrations
   double median = 0;                                      // of the rounds, WithoutDrift as the predictions are
   Interval measured = {};                                 // 95 % of that median
-  KindSeconds predicted_kinds = {}, measured_kinds = {};  // of a step's launches, likewise medians
+  KindSeconds predicted_kinds = {}, measured_kinds = {};  // of a step's launches, also medians
 
   double error() const;  // |predicted - median| / median
 };
@@ -37,9 +37,9 @@ struct PlanOrder {
   bool holds() const { return told_apart() >= needed() && inversions().empty(); }
 };
 
-// The plan that --search=auto finds for a machine that is measured first, and five others of what searches and people
-// try (PlanPool), as far apart by their predictions as six can be; fewer where there are none. Calibrations, by kernels
-// of all of them, and measurements take turns.
+// The plan that --search=auto finds for a machine that is measured first, and five other plans that searches and users
+// try (PlanPool), with predictions spread as widely as possible; fewer if there are not as many. Calibrations, by
+// kernels of all of them, and measurements take turns.
 absl::StatusOr<PlanOrder> MeasurePlanOrder(const MeasuredModel& model, int ranks, const OracleOptions& options);
 
 }  // namespace partita

@@ -12,7 +12,7 @@
 namespace partita {
 
 struct NamedPlan {
-  std::string name;  // for people
+  std::string name;  // for display
   Strategy strategy;
 };
 

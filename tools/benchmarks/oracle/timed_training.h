@@ -1,5 +1,5 @@
-// A session that trains on this machine's host, each rank with one thread, and times its steps as predictions tell
-// them.
+// A session that trains on this machine's host, each rank with one thread, and times its steps in the way that
+// predictions define them.
 #ifndef PARTITA_TOOLS_BENCHMARKS_ORACLE_TIMED_TRAINING_H_
 #define PARTITA_TOOLS_BENCHMARKS_ORACLE_TIMED_TRAINING_H_
 
@@ -22,7 +22,7 @@ namespace partita {
 // kInvalidArgument: as MakeMeasuredModel.
 absl::StatusOr<Model> OracleModel(const MeasuredModel& model);
 
-// How so many ranks are trained, and what is predicted for: by the speeds by default, each with one thread.
+// The options for training this number of ranks and for predicting them: default speeds, one thread each.
 ProgramOptions OracleProgram(int ranks);
 SessionOptions OracleSession(int ranks);
 
@@ -33,7 +33,8 @@ class TimedTraining {
 
   Session& session() { return loop_->session(); }
 
-  // So many steps more: the median of their seconds, each until the last launch of the last rank has ended.
+  // Runs this number of further steps: the median of their seconds, each until the last launch of the last rank has
+  // ended.
   absl::StatusOr<double> Run(int64_t steps);
 
   // StepsOfRound, by a few steps that are run for it.

@@ -43,7 +43,7 @@ struct SearchRow {
 // By search, by model, by ranks.
 absl::StatusOr<std::vector<SearchRow>> BenchmarkSearch(const SearchBenchmarkOptions& options);
 
-// One row per line for people, or a JSON array.
+// One row per line as text, or a JSON array.
 std::string ToText(const std::vector<SearchRow>& rows);
 std::string ToJson(const std::vector<SearchRow>& rows);
 

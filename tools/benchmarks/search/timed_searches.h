@@ -15,7 +15,7 @@ namespace partita {
 struct TimedSearch {
   int64_t choices = 0;   // configs of all layers on all tables; of placements and pipelines ranks for each layer
   double step_ms = 0;    // of the plan found, on its tables
-  double bytes = 0;      // that its fullest rank needs, likewise
+  double bytes = 0;      // that its fullest rank needs, on its tables
   double gap = 0;        // how much slower than the best it can be at most
   double layers_ms = 0;  // to compile layers for what they cost, as nothing has been measured
   double edges_ms = 0;   // to make the rest of the tables
@@ -26,8 +26,8 @@ struct TimedSearch {
   double given_layers_ms() const { return edges_ms + search_ms; }
 };
 
-// For so many ranks, of which placement and pipelines are one worker group, none of which may need more than `bytes`
-// (kNever: any). Not of kData, which searches nothing.
+// Searches for this number of ranks, each limited to `bytes` (kNever: no limit). For placement and pipelines they form
+// one worker group. Not for kData, which searches nothing.
 absl::StatusOr<TimedSearch> TimeSearch(SearchKind search, const LayerGraph& layers, int ranks, double bytes,
                                        const CostBasis& basis);
 

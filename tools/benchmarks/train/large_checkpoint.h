@@ -1,4 +1,5 @@
-// A model of so many bytes of states is saved and loaded again: how much memory that takes, and whether all came back.
+// Saves and loads a model with a given size of states, and measures the memory that this takes and whether all of it
+// was restored.
 #ifndef PARTITA_TOOLS_BENCHMARKS_TRAIN_LARGE_CHECKPOINT_H_
 #define PARTITA_TOOLS_BENCHMARKS_TRAIN_LARGE_CHECKPOINT_H_
 
@@ -23,7 +24,7 @@ struct LargeCheckpoint {
     int64_t peak_bytes = 0;  // the most that the process had
   };
 
-  // Half as much again as the states: beside them no more than the gradients, and none of it twice.
+  // One and a half times the states: besides them only the gradients, and no copy of either.
   bool fits() const;
 
   int64_t state_bytes = 0;

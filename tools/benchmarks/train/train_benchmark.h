@@ -53,7 +53,7 @@ struct TrainRow {
 
 absl::StatusOr<std::vector<TrainRow>> BenchmarkTrain(const TrainBenchmarkOptions& options);
 
-// One row per line for people, or a JSON array with the members of TrainRow; what there is none of is empty.
+// One row per line as text, or a JSON array with the members of TrainRow; absent values are empty.
 std::string ToText(const std::vector<TrainRow>& rows);
 std::string ToJson(const std::vector<TrainRow>& rows);
 

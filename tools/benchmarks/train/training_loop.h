@@ -30,8 +30,8 @@ class TrainingLoop {
   // Of the batches that lie ready.
   int64_t ready_bytes() const { return ready_bytes_; }
 
-  // So many steps more; `on_step` after each, `pauses` between them, whose steps are counted from 0. The trainer's
-  // evaluation behind them and the pauses are no part of the result's seconds.
+  // Runs this number of further steps; `on_step` after each, `pauses` between them, whose steps are counted from 0. The
+  // trainer's evaluation behind them and the pauses are no part of the result's seconds.
   absl::StatusOr<TrainingResult> Run(
       int64_t steps, const std::function<void()>& on_step = [] {}, const TrainingPauses& pauses = {});
 

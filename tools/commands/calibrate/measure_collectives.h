@@ -11,8 +11,8 @@
 
 namespace partita {
 
-// Every kind, among so many ranks that are threads and wait for each other as those of a session with `threads` threads
-// in all do, or that talk as processes of one host do (through shared memory).
+// Measures every kind among this number of ranks. They are threads that wait for each other as in a session with
+// `threads` threads in all, or they communicate as processes of one host do (through shared memory).
 absl::StatusOr<std::vector<CollectiveTime>> MeasureCollectives(int ranks, bool processes, int64_t threads);
 
 // What an all_reduce of two such threads costs.

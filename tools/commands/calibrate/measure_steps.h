@@ -36,8 +36,8 @@ struct MeasuredSteps {
 // Of the training step that ran last, until the last launch of the last rank has ended. `session` records timelines.
 double SecondsOfStep(const Session& session);
 
-// So many training steps, and before them a few that nobody times; on random batches (SyntheticBatches), as what is
-// compared and chosen among zeros takes less time. Errors are those of programs and sessions; a step that is not
+// Measures this number of training steps after a few untimed ones, on random batches (SyntheticBatches), because
+// comparisons and selections among zeros take less time. Errors are those of programs and sessions; a step that is not
 // applied is a step.
 absl::StatusOr<MeasuredSteps> MeasureSteps(const Model& model, const Strategy& strategy, const ProgramOptions& program,
                                            const SessionOptions& session, int64_t steps);

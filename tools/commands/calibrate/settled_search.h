@@ -1,4 +1,4 @@
-// Searches by what was measured of a machine, and measurements of what they find, in turns.
+// Alternates between searches with a measured profile and measurements of the plans that they find.
 #ifndef PARTITA_TOOLS_COMMANDS_CALIBRATE_SETTLED_SEARCH_H_
 #define PARTITA_TOOLS_COMMANDS_CALIBRATE_SETTLED_SEARCH_H_
 
@@ -16,7 +16,7 @@ namespace partita {
 
 inline constexpr int kMostSearches = 6;
 
-// The best first, by what that profile says.
+// The best first, according to that profile.
 using SearchByProfile = std::function<absl::StatusOr<std::vector<Finalist>>(const Profile& profile)>;
 
 struct SettledSearch {

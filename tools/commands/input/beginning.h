@@ -18,7 +18,7 @@ struct Beginning {
   bool goes_on = false;   // training, from where the record says that it has come to
   bool restarts = false;  // the same run, which may have nothing left to do
 
-  // Where training goes on; null: it begins with the weights.
+  // The training state to resume from; null: training starts from the weights.
   const TrainingPosition* position() const { return goes_on ? &*record.training : nullptr; }
 };
 

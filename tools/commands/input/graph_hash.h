@@ -1,4 +1,4 @@
-// What tells one graph from another.
+// A hash that identifies a graph.
 #ifndef PARTITA_TOOLS_COMMANDS_INPUT_GRAPH_HASH_H_
 #define PARTITA_TOOLS_COMMANDS_INPUT_GRAPH_HASH_H_
 

@@ -24,9 +24,9 @@ struct LoadedModel {
   Beginning beginning() const;
 };
 
-// Nothing where --load is not given. `trains`: training goes on from a file that has its state; other commands take
-// what evaluation reads. kInvalidArgument: a file that does not suit the graph, or knows images or classes that the
-// graph does not take.
+// Empty without --load. `trains`: training resumes from a file with a training state; other commands read what
+// evaluation needs. kInvalidArgument: a file that does not fit the graph, or has images or classes that the graph does
+// not accept.
 absl::StatusOr<std::optional<LoadedModel>> OpenLoaded(const Flags& flags, const Model& model, bool trains);
 
 }  // namespace partita

@@ -1,4 +1,4 @@
-// The machines that choices are made for and times are told of, from a command's flags.
+// The machines to optimize for and to predict times of, from a command's flags.
 #ifndef PARTITA_TOOLS_COMMANDS_INPUT_MACHINE_H_
 #define PARTITA_TOOLS_COMMANDS_INPUT_MACHINE_H_
 
@@ -33,15 +33,16 @@ absl::StatusOr<std::optional<Machine>> ReadMachine(const Flags& flags, bool proc
 // How the ranks of a plan for that machine are spread.
 Spread SpreadOf(const Machine& machine);
 
-// How long the kernels of a run of so many ranks take, as far as that was measured: as beside those that share cores
-// with the first one.
+// The measured kernel times of a run with this number of ranks: those next to the ranks that share cores with the first
+// one.
 KernelTimes KernelTimesOf(const Machine& machine, int ranks);
 
-// By what a program of so many ranks and its schedules are made; without a machine, that of the device that --device
-// and --gpu say (partitioner/clusters/cluster_by_default.h). kInvalidArgument: there are more ranks than devices.
+// The machine speed for making a program of this number of ranks and its schedules; without a machine, that of the
+// device that --device and --gpu name (partitioner/clusters/cluster_by_default.h). kInvalidArgument: there are more
+// ranks than devices.
 absl::StatusOr<MachineSpeed> SpeedFor(const Flags& flags, const std::optional<Machine>& machine, int ranks);
 
-// Of the links of so many worker groups of `model` ranks, which follow each other. The cluster has the devices.
+// The links of this number of consecutive worker groups of `model` ranks. The cluster must have the devices.
 SplitSpeed SpeedOfSplits(const Cluster& cluster, int data, int model);
 
 }  // namespace partita

@@ -1,4 +1,4 @@
-// By what `plan` compares plans, and what it tells of one: --objective and --curve.
+// The objective by which `plan` compares plans and which it reports: --objective and --curve.
 #ifndef PARTITA_TOOLS_COMMANDS_INPUT_OBJECTIVE_H_
 #define PARTITA_TOOLS_COMMANDS_INPUT_OBJECTIVE_H_
 
@@ -16,17 +16,16 @@ namespace partita {
 // Flags that ReadObjective reads: objective, curve.
 std::vector<std::string> ObjectiveFlags();
 
-// The step, where the command has no such flags. FlagError: a curve without the objective that needs it, or the
-// reverse, or no machine that times are told of. Errors of the curve name its file.
+// The step time if the command has no such flags. FlagError: a curve without the objective that needs it, or the
+// reverse, or no machine to predict times for. Errors of the curve name its file.
 absl::StatusOr<Objective> ReadObjective(const Flags& flags);
 
 // Samples of a step of the user's graph, as the objective's curve has them; 0: the graph's inputs do not say, and no
 // curve asks. kInvalidArgument: one does.
 absl::StatusOr<int64_t> BatchFor(const Objective& objective, const Graph& forward);
 
-// Settings to search with, on `ranks` or, where --ranks does not say how many, fewer; with the graph's batch or, where
-// --batch does not say which, larger ones. Those whose batch the curve does not cover are left out, with a sentence for
-// each. kInvalidArgument: it covers none.
+// Settings to search with, on `ranks` or, without --ranks, fewer; with the graph's batch or, without --batch, larger
+// ones. Batches that the curve does not cover are skipped, with a sentence for each. kInvalidArgument: it covers none.
 struct SearchSettings {
   std::vector<Setting> searched;  // at least one
   std::vector<std::string> left_out;

@@ -29,7 +29,7 @@ DType FloatingType(const Flags& flags);
 // The model of the GPU that --device and --gpu say (ModelOfGpu); of the host empty.
 std::string GpuModelFor(const Flags& flags);
 
-// `speed`: of the machine that it is made for (SpeedFor); likewise below.
+// `speed`: of the target machine (SpeedFor), also below.
 ProgramOptions ReadProgramOptions(const Flags& flags, const MachineSpeed& speed);
 
 // How results of the model's evaluation follow from those of batches.

@@ -17,9 +17,8 @@ namespace partita {
 // Of a run that is at step 0.
 ModelRecord RecordOfRun(const Flags& flags, const Model& model, const TrainingData& data);
 
-// Lets a run of `steps` steps in all go on where training has come to, if there is a state of training.
-// kInvalidArgument: training of other data, order or optimizer. FlagError: nothing is left to be done, and it is not a
-// restart.
+// Resumes a run of `steps` steps in all from the training state, if there is one. kInvalidArgument: training of other
+// data, order or optimizer. FlagError: no step is left, and it is not a restart.
 absl::Status GoOn(const Beginning& beginning, int64_t steps, TrainingPosition& position);
 
 // What of the recipe is another one than the file's training had: a sentence for each.

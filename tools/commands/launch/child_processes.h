@@ -26,18 +26,18 @@ class ChildProcesses {
   // Ends those that still run.
   ~ChildProcesses();
 
-  // Runs `arguments` (the program's path first) with these variables besides those of this process. It ends when this
-  // process ends, however that comes about. `log`: a file for all that it writes, as it is; none: nothing is kept.
+  // Runs `arguments` (the program's path first) with these variables in addition to those of this process. The child
+  // ends when this process ends for any reason. `log`: a file for its unchanged output; none: the output is not stored.
   // kResourceExhausted: no more processes.
   absl::Status Start(const std::vector<std::string>& arguments, const std::map<std::string, std::string>& variables,
                      std::optional<ProcessLog> log);
 
-  // Waits until all have ended, passing on SIGINT, SIGTERM, SIGHUP and SIGQUIT, also to those that are stopped; who is
-  // left a while after the second of a kind is killed. When one fails, or has ended as it was told to, the others have
-  // a moment to end by themselves; then they are ended by SIGUSR1, whose exit code says that a peer is gone
-  // (exit_code.h), and which a rank that writes a file obeys when it is whole; after minutes they are killed. The exit
-  // code is that of the one that failed first (128 + signal if it was ended by one), or 0; kExitResources if all
-  // finished and a log could not be written.
+  // Waits until all have ended, passing on SIGINT, SIGTERM, SIGHUP and SIGQUIT, also to stopped children; children that
+  // still run a while after the second signal of a kind are killed. When one fails, or has ended by a signal, the
+  // others have a moment to exit by themselves. Then they receive SIGUSR1, and their exit code says that a peer is gone
+  // (exit_code.h); a rank that writes a file completes it first. After minutes they are killed. The exit code is that
+  // of the one that failed first (128 + signal if it was ended by one), or 0; kExitResources if all finished and a log
+  // could not be written.
   JobEnd Wait();
 
  private:

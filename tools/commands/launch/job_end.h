@@ -24,12 +24,12 @@ struct JobEnd {
 // "exit code 138", "signal 9".
 std::string HowItEnded(const ProcessEnd& end);
 
-// Those because of which the others failed: who ended otherwise than because of a peer; if nobody did, who was stopped;
-// else who did not notice that the others had given up; else the first. Empty: all finished.
+// The ranks that made the others fail: those that ended for another reason than a lost peer; if there are none, those
+// that were stopped; else those that did not notice that the others had given up; else the first. Empty: all finished.
 std::vector<ProcessEnd> Culprits(const JobEnd& end);
 
-// Whether another start may do better: every culprit was killed, or lost a peer or a device. What is wrong with flags
-// or files, what does not fit and what is not finite is so the next time as well; and who was told to end is obeyed.
+// Whether another start may do better: every culprit was killed, or lost a peer or a device. Errors in flags or files,
+// a plan that does not fit and values that are not finite would recur; and a request to end is obeyed.
 bool MayBeStartedAgain(const JobEnd& end);
 
 }  // namespace partita

@@ -14,7 +14,7 @@ class Restarts {
  public:
   explicit Restarts(int64_t most) : most_(most) {}
 
-  // After each end of a job of so many ranks: whether it is to be started again.
+  // Decides after each end of a job with this number of ranks whether to start it again.
   bool Follows(const JobEnd& end, int64_t ranks);
 
   // What is to be said of the last end: why there is another start, or none, and then all failures by rank. Empty: it

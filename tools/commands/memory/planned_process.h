@@ -19,7 +19,8 @@ struct PlannedProcess {
   int64_t total() const { return arenas + batches + program; }
 };
 
-// Of the process of these ranks, whose arenas take so many bytes. `train`, `evaluate`: the schedules of all ranks.
+// The memory of the process with these ranks, whose arenas take `arenas` bytes. `train`, `evaluate`: the schedules of
+// all ranks.
 PlannedProcess PlanProcess(const Program& program, const std::vector<Schedule>& train,
                            const std::vector<Schedule>& evaluate, std::span<const int> ranks, int64_t arenas);
 

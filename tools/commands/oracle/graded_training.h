@@ -1,4 +1,4 @@
-// A training run that is held against what was predicted of it.
+// A training run that is compared with its prediction.
 #ifndef PARTITA_TOOLS_COMMANDS_ORACLE_GRADED_TRAINING_H_
 #define PARTITA_TOOLS_COMMANDS_ORACLE_GRADED_TRAINING_H_
 
@@ -35,7 +35,7 @@ class GradedTraining {
   // Collective: adds to the report what was predicted and measured, of the step and its memory and of each kind of its
   // launches; nothing where no step was recorded, or of a cluster of other devices than these.
   absl::Status AddTo(ReportProto& report) const;
-  // The same as the line of a history, of a run that has no report; without terms there is nothing to tell.
+  // The same as a history line, for a run without a report; empty without terms.
   absl::StatusOr<GradedRun> Run(const std::string& model, int64_t steps) const;
 
  private:
@@ -59,8 +59,8 @@ GradedRun RunHere();
 // --history, else `history.jsonl` in the cache's folder; empty: there is none.
 std::string HistoryPath(const Flags& flags);
 
-// Appends runs that have terms to the history. Where nobody asked for one, a history that cannot be written is warned
-// of.
+// Appends runs that have terms to the history. If the user did not name one, a history that cannot be written is only a
+// warning.
 absl::Status KeepRuns(const std::vector<GradedRun>& runs, const Flags& flags);
 
 // The same of a report's run, if it was graded.

@@ -18,7 +18,7 @@ struct GradedTerm {
   double predicted = 0;
   double measured = 0;  // greater than 0
 
-  double error() const;  // by what was measured
+  double error() const;  // relative to the measured value
 };
 
 struct GradedRun {

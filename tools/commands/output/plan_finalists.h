@@ -1,4 +1,5 @@
-// What searches found, for programs: the table that people are told (partitioner/choose/ranked_finalists.h), all of it.
+// What searches found, for programs: the complete table of which users see a part
+// (partitioner/choose/ranked_finalists.h).
 #ifndef PARTITA_TOOLS_COMMANDS_OUTPUT_PLAN_FINALISTS_H_
 #define PARTITA_TOOLS_COMMANDS_OUTPUT_PLAN_FINALISTS_H_
 

@@ -1,4 +1,4 @@
-// What several forms of a plan for people have in common.
+// Parts that several text forms of a plan share.
 #ifndef PARTITA_TOOLS_COMMANDS_OUTPUT_PLAN_PARTS_H_
 #define PARTITA_TOOLS_COMMANDS_OUTPUT_PLAN_PARTS_H_
 

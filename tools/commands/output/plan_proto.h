@@ -21,7 +21,7 @@ absl::StatusOr<PlanProto> MakePlan(const std::string& model, const Program& prog
                                    const Cluster* cluster = nullptr, const KernelTimes& times = {},
                                    const std::string& trace = "");
 
-// For people: what fits a screen of 24 lines and 100 columns, with a legend; or tables of everything.
+// As text: a summary for a screen of 24 lines and 100 columns, with a legend; or tables of everything.
 std::string FormatPlan(const PlanProto& plan);
 std::string FormatWholePlan(const PlanProto& plan);
 

@@ -14,7 +14,7 @@ namespace partita {
 absl::Status CheckPredictionPath(const std::string& path);
 
 // A tensor [samples, ...] of f32, f64 or i32 as NumPy's format 1.0 (little-endian, row-major), or as comma-separated
-// numbers: a line for each sample, which read back give the same bits, under a line of names `name[0],name[1],...`.
+// numbers: a line for each sample, which reads back bitwise identical, under a line of names `name[0],name[1],...`.
 // Where samples have names, these come first, under `sample`.
 absl::Status SavePredictions(const HostTensor& tensor, const std::string& name, const std::vector<std::string>& samples,
                              const std::string& path);

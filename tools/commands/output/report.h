@@ -1,4 +1,4 @@
-// What a run did, as proto/report.proto, and as the summary that people read.
+// The report of a run, as proto/report.proto and as a text summary.
 #ifndef PARTITA_TOOLS_COMMANDS_OUTPUT_REPORT_H_
 #define PARTITA_TOOLS_COMMANDS_OUTPUT_REPORT_H_
 
@@ -27,7 +27,7 @@ void AddEvaluation(double loss, const Metrics& metrics, const std::vector<std::s
 // `traffic` is of these steps; what blocks is said of one of `entry`.
 void AddTraffic(const Session& session, const std::string& entry, const std::vector<GroupTraffic>& traffic,
                 const EntrySteps& steps, ReportProto& report);
-// Nothing of ranks that had nobody to talk to.
+// Empty for ranks without peers.
 void AddCommunication(const std::vector<RankCommunication>& ranks, ReportProto& report);
 absl::Status AddMemory(const Session& session, ReportProto& report);
 

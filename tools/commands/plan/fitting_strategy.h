@@ -20,8 +20,8 @@ struct FittingStrategy {
   std::vector<std::string> reasons;  // why it was changed; empty: it fits as it is
 };
 
-// `plan`: of the strategy. What does not fit is told on `out`, with each repair, what it costs and gains. With --repair
-// the best that fits is taken; else, and where none does, kResourceExhausted says what is lacking.
+// `plan`: of the strategy. Prints what does not fit to `out`, with the cost and gain of each repair. With --repair the
+// best one that fits is applied. Otherwise, or if none fits, kResourceExhausted names what is lacking.
 absl::StatusOr<FittingStrategy> FittingStrategyOf(const Flags& flags, const Model& model, const Machine& machine,
                                                   const Strategy& strategy, const PredictedPlan& plan,
                                                   std::ostream& out);

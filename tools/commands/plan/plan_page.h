@@ -8,8 +8,8 @@
 
 namespace partita {
 
-// One file, which needs nothing else. Of ranks that do the same at the same times one is drawn, of at most eight kinds;
-// the text below it tells of all.
+// One file, which needs nothing else. Ranks that do the same at the same times are drawn once, at most eight kinds of
+// them; the text below covers all.
 std::string PlanToHtml(const ExplainedPlan& explained);
 
 }  // namespace partita

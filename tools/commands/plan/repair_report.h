@@ -1,4 +1,4 @@
-// The repairs of a plan that does not fit, for people and for programs.
+// The repairs of a plan that does not fit, as text and for programs.
 #ifndef PARTITA_TOOLS_COMMANDS_PLAN_REPAIR_REPORT_H_
 #define PARTITA_TOOLS_COMMANDS_PLAN_REPAIR_REPORT_H_
 

@@ -25,7 +25,7 @@ namespace partita {
 // Flags that a checkpointer reads, and --resume.
 std::vector<std::string> CheckpointFlags();  // checkpoint, checkpoint-every, keep, resume
 
-// So many steps, or so much time; neither: at the end alone.
+// A number of steps or a time; neither: only at the end.
 struct CheckpointInterval {
   int64_t steps = 0;
   double seconds = 0;
@@ -50,8 +50,8 @@ class Checkpointer {
   static absl::StatusOr<std::unique_ptr<Checkpointer>> Open(const Flags& flags, const Session& session,
                                                             const ModelSaver& saver, Run run);
 
-  // While training; a checkpoint is written beside the steps, and is there some steps later. One that cannot be written
-  // is warned of, and the run goes on with those that there are; three in a row end it.
+  // While training; a checkpoint is written concurrently with the steps and completes some steps later. If one cannot
+  // be written, a warning is logged and the run continues with the existing ones; three failures in a row end it.
   TrainingPauses Pauses();
 
   // At the end, if that step has none yet.

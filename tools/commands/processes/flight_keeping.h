@@ -1,7 +1,7 @@
 // What the ranks of this process did last, kept in files when the job fails (--flight-recorder).
 //
-// A failure is noticed in several places, which are all told to keep what they know; the first one counts, as what is
-// recorded later is how the job ended. One at a time in a process. Thread-safe.
+// Several places notice a failure, and each asks to save the record; the first one counts, because later records only
+// show how the job ended. One at a time in a process. Thread-safe.
 #ifndef PARTITA_TOOLS_COMMANDS_PROCESSES_FLIGHT_KEEPING_H_
 #define PARTITA_TOOLS_COMMANDS_PROCESSES_FLIGHT_KEEPING_H_
 
@@ -16,8 +16,8 @@ namespace partita {
 // From now on, where `run` is the same for all processes of the job (NewRunName).
 void KeepFlightRecordsIn(const std::string& folder, const std::string& run);
 
-// With what `fault` says; returns when they are written. Nothing, if nothing was recorded or nobody asked for it; what
-// cannot be written is warned of.
+// With the text of `fault`; returns when they are written. Does nothing if nothing was recorded or requested; logs a
+// warning if a file cannot be written.
 void KeepFlightRecords(std::vector<FlightRecord> records, const absl::Status& fault);
 
 }  // namespace partita

@@ -12,7 +12,7 @@
 namespace partita {
 
 struct JobPlace {
-  std::string launcher;  // for people
+  std::string launcher;  // for display
   int rank = 0;
   int ranks = 1;
   int local_rank = 0;                 // among those of this machine

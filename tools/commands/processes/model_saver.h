@@ -27,7 +27,7 @@ class ModelSaver {
  public:
   ModelSaver(const Flags& flags, const Session& session, const Model& model, ModelRecord record);
 
-  // While training: the same file every so many steps; another one when a test set's result is the best so far.
+  // While training: writes the same file every N steps, and another one when a test result is the best so far.
   TrainingPauses Pauses();
 
   // At the end, if --save is given, and that step is not what it holds already.

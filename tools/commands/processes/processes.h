@@ -28,10 +28,10 @@ std::vector<std::string> JobFlags();  // join-timeout, timeout, tls, flight-reco
 absl::StatusOr<bool> IsOneOfSeveral();
 
 // The job that a launcher has started this process for; null if there is none. From then on the end of another rank
-// ends this process within a second, with a line that names the rank and kExitUnavailable, whatever it does; what it is
-// writing is finished first (finish_writing.h). `read`: digests of what this rank has read of --load or --resume, each
-// under what it is of. `speed`: by what its schedules are made. kInvalidArgument: launchers that contradict each other,
-// other ranks than the program has, ranks that do not mean the same. kUnavailable: ranks that do not come.
+// ends this process within a second, with a line that names the rank and exit code kExitUnavailable; it first completes
+// a file that it is writing (finish_writing.h). `read`: digests of what this rank read from --load or --resume, by
+// name. `speed`: the machine speed for its schedules. kInvalidArgument: launchers that contradict each other, another
+// number of ranks than the program has, ranks with different settings. kUnavailable: ranks that do not join.
 absl::StatusOr<std::shared_ptr<Job>> JoinJob(const Flags& flags, const Strategy& strategy, const Program& program,
                                              const TrainingData& data, const std::map<std::string, std::string>& read,
                                              const std::optional<MachineSpeed>& speed);

@@ -14,8 +14,8 @@ namespace partita {
 // Flags that ReplicaChecks reads.
 std::vector<std::string> ReplicaFlags();  // check-replicas
 
-// Every so many steps. A rank that holds other bits than the others ends the run with a VerificationFailure, which
-// names the rank, the state and the step; so does a check that has moved other bytes than it was to (kInternal). The
+// Checks every N steps. A rank whose values differ from the others' ends the run with a VerificationFailure that names
+// the rank, the state and the step; so does a check that moved another number of bytes than planned (kInternal). The
 // session must outlive them.
 TrainingPauses ReplicaChecks(const Flags& flags, const Session& session);
 

@@ -1,4 +1,4 @@
-// What a command does about signals, for as long as it wants to.
+// The signal handling of a command, while one of these objects exists.
 #ifndef PARTITA_TOOLS_COMMANDS_PROCESSES_SIGNALS_H_
 #define PARTITA_TOOLS_COMMANDS_PROCESSES_SIGNALS_H_
 

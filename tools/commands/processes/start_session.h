@@ -23,7 +23,7 @@ absl::StatusOr<std::unique_ptr<Session>> StartSession(const Flags& flags, const 
                                                       const TrainingData& data, Program program, SessionOptions options,
                                                       std::optional<LoadedModel> loaded);
 
-// The same with the states of a checkpoint, of which each process reads what its ranks hold.
+// The same with the states of a checkpoint; each process reads the parts that its ranks hold.
 absl::StatusOr<std::unique_ptr<Session>> ResumeSession(const Flags& flags, const Strategy& strategy,
                                                        const TrainingData& data, Program program,
                                                        SessionOptions options, const SavedCheckpoint& checkpoint);

@@ -9,8 +9,8 @@
 
 namespace partita {
 
-// Solves each program in at most so many seconds, in a folder of its own among temporary files. What it has then
-// depends on the machine. kUnavailable: the command `cbc` is not here; of a solver, too: it fails.
+// Solves each program within a time limit in seconds, in its own temporary folder. The result at the limit depends on
+// the machine. kUnavailable: the command `cbc` is not installed, or, from a solver, it fails.
 absl::StatusOr<ProgramSolver> CbcSolver(int64_t seconds);
 
 }  // namespace partita

@@ -1,5 +1,5 @@
-// What `trainer sweep` tells: how fast a graph trains on 1, 2, 4, ... devices of a cluster, with replicas of one device
-// and with larger ones, and from how many devices on larger replicas pay. Steps are simulated, nothing is run.
+// The results of `trainer sweep`: how fast a graph trains on 1, 2, 4, ... devices of a cluster, with replicas of one
+// device and with larger ones, and from how many devices on larger replicas pay. Steps are simulated, nothing is run.
 #ifndef PARTITA_TOOLS_COMMANDS_SWEEP_SWEEP_H_
 #define PARTITA_TOOLS_COMMANDS_SWEEP_SWEEP_H_
 
@@ -14,7 +14,7 @@
 
 namespace partita {
 
-// A way to use so many devices: replicas of `split` devices each, every one with its own samples.
+// A way to use this number of devices: replicas of `split` devices each, every one with its own samples.
 struct SweepWay {
   int devices = 1;
   int split = 1;
@@ -48,12 +48,12 @@ struct Sweep {
   // curve does not cover the batch of one device a replica: what it is worth is unknown, not nothing.
   std::optional<int> tipping;
 
-  // By what points are compared; none: there is no such plan, or nothing to judge it by.
+  // The value by which points are compared; none: there is no such plan, or nothing to judge it by.
   std::optional<double> WorthOf(const SweepPoint& point) const;
   // Whether it is a plan of a batch that the curve does not cover; the batches of all those, in order.
   bool IsUncovered(const SweepPoint& point) const;
   std::vector<int64_t> UncoveredBatches() const;
-  // The point of which that is most; of equals the one with the fewest devices.
+  // The point with the largest value; of equal ones, the one with the fewest devices.
   const SweepPoint& Best() const;
   // The first plan, which all are compared with: one device, or the fewest that hold the graph.
   const SweepPoint& Base() const;
@@ -72,12 +72,12 @@ using PredictStep = std::function<absl::StatusOr<PredictedStep>(const SweepWay& 
 // that is not; where all are, the error of the first.
 absl::StatusOr<Sweep> MakeSweep(const SweepOptions& options, const PredictStep& predict);
 
-// What a title says: of which graph, on which cluster.
+// The title: names the graph and the cluster.
 struct SweepTitle {
   std::string model, cluster;
 };
 
-// A table for people; the same for programs; a page with a picture.
+// A text table; the same for programs; a page with a diagram.
 std::string FormatSweep(const Sweep& sweep, const SweepTitle& title);
 std::string SweepToJson(const Sweep& sweep, const SweepTitle& title);
 std::string SweepToHtml(const Sweep& sweep, const SweepTitle& title);

@@ -15,7 +15,7 @@ struct ComparedStrategy {
   ParallelForm form = ParallelForm::kData;
   int devices = 1;
   EpochCost formula;    // of a step
-  StepTimes simulated;  // likewise; of each the most of any device
+  StepTimes simulated;  // of a step; the maximum over the devices
   std::string refusal;  // why there is no such plan on these devices; empty: there is one
 };
 

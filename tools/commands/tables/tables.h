@@ -21,7 +21,7 @@ struct TableSizes {
 
 struct PaperTable {
   std::string name;
-  std::string summary;  // one line: the paper, and what is told
+  std::string summary;  // one line: the paper and the content
   bool takes_ranks = false, takes_batch = false;
   // kInvalidArgument: the table has no row for these sizes.
   std::function<absl::StatusOr<std::string>(const TableSizes& sizes)> print;
@@ -40,8 +40,8 @@ PaperTable StrategiesTable();  // strategies_table.cc
 PaperTable MeasuredTable();    // measured_table.cc
 PaperTable PlacementsTable();  // placement_table.cc
 
-// For 1, 2, 4, ... replicas up to so many devices: more replicas beside larger ones, and from where these are sooner.
-// kInvalidArgument: the curve does not reach so far.
+// For 1, 2, 4, ... replicas up to this number of devices: compares more replicas with larger ones, and finds where
+// larger ones are faster. kInvalidArgument: the curve does not reach that far.
 struct TippingOptions {
   int split = 2;       // devices of a larger replica
   double speedup = 1;  // of its step

@@ -19,8 +19,8 @@ struct KernelCase {
 // `batch` images by filters of 1 x 1: with larger ones there are algorithms of fewer operations than are counted.
 absl::StatusOr<std::vector<KernelCase>> ComputingCases(int64_t batch, int64_t side, DType dtype);
 
-// What shows how fast it moves bytes, of which so many are read and written together: a copy, which a library does, an
-// element-wise op, which all threads do, and a sum, which only reads. `bytes`: a multiple of 32.
+// Cases that show how fast the device moves this number of bytes, read and written together: a copy by a library, an
+// element-wise op by all threads, and a sum, which only reads. `bytes`: a multiple of 32.
 absl::StatusOr<std::vector<KernelCase>> MovingCases(int64_t bytes);
 
 // f32 nodes: a large copy and a product of matrices of `side`, what training of `batch` images is made of, and LSTMs of

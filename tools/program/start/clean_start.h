@@ -8,8 +8,8 @@
 
 namespace partita {
 
-// Libraries read their variables when they are loaded, before main. So where a variable is set that must be dropped
-// (library_variables.h), or OpenMP was not told how to wait (tools/program/start/waiting_threads.h), the process
+// Libraries read their variables when they are loaded, before main. So if a variable is set that must be dropped
+// (library_variables.h), or OpenMP's waiting is not configured (tools/program/start/waiting_threads.h), the process
 // changes its environment and starts itself again, with the same arguments and on the cores that it was started on:
 // libgomp may have bound it to one. If that fails, a program that had to drop a variable ends with exit code 4; any
 // other one runs, only slower. To be called first in main.

@@ -13,7 +13,7 @@ using LoadedFunction = std::function<void*(const std::string& library, const cha
 LoadedFunction OfThisProcess();
 
 // Name to version of the driver ("cuda-driver": of CUDA, that it is for), cuBLASLt, cuDNN and NCCL, of those that are
-// loaded. Nothing is loaded for it, so that it tells what a session runs with; before one is started it is empty.
+// loaded. The function loads nothing, so the result is what a session uses; before a session starts it is empty.
 std::map<std::string, std::string> GpuLibraryVersions(const LoadedFunction& find = OfThisProcess());
 
 }  // namespace partita

@@ -1,4 +1,4 @@
-// The machine that a program runs on, and when, as reports and `version` tell it.
+// The machine that a program runs on, and the time, for reports and `version`.
 #ifndef PARTITA_TOOLS_PROGRAM_VERSION_HOST_H_
 #define PARTITA_TOOLS_PROGRAM_VERSION_HOST_H_
 
@@ -14,7 +14,7 @@ struct Host {
   int online = 0;         // cores of the machine
 };
 
-// What the system does not tell is "unknown".
+// Values that the system does not report are "unknown".
 Host ThisHost();
 
 // "2026-11-22T20:15:04Z"

@@ -30,7 +30,7 @@ struct DataRequest {
   ByteScales scales = {};                                   // as a model knows them: of arrays of bytes
   std::function<bool(const std::string&)> reads = nullptr;  // whether an input needs its field; null: all do
   bool empty_lines = false;                                 // allowed in sources of parallel texts
-  std::vector<const Graph*> sizes = {};                     // the graph in others, of which batches may be as well
+  std::vector<const Graph*> sizes = {};                     // the graph in other sizes, which batches may have as well
 };
 
 // The sizes of a model beside that of its graph.

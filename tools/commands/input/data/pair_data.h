@@ -20,9 +20,9 @@ std::vector<std::string> PairFlags();  // long-pairs
 // .target.txt.
 bool HoldsPairs(const std::string& path);
 
-// The sets of `path` that are there and that `request` needs: of each both sides, or sources alone where nothing of
-// targets is needed. kInvalidArgument: a vocabulary without the marks, or not as large as a table that its ids choose
-// rows of. Pairs that --long-pairs leaves out or cuts are warned of.
+// The sets that `path` has and `request` needs: both sides of each, or sources alone if no target is needed.
+// kInvalidArgument: a vocabulary without the marks, or of another size than a table that its ids index. Logs a warning
+// for pairs that --long-pairs skips or cuts.
 absl::StatusOr<TrainingData> PairData(const std::string& path, const Flags& flags, const ArrayRequest& fields,
                                       const DataRequest& request);
 

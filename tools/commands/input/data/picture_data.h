@@ -20,7 +20,7 @@ std::vector<std::string> PictureFlags();  // resize, decode-threads, decode-memo
 bool HoldsPictures(const std::string& path);
 
 // Checked against the graph. Pixels are normalised as `request` says, else by the mean and deviation of a sample of the
-// training pictures. Files that --bad-files leaves out are warned of.
+// training pictures. Logs a warning for files that --bad-files skips.
 absl::StatusOr<TrainingData> PictureData(const std::string& path, const Flags& flags, const ImageRequest& image,
                                          const DataRequest& request);
 

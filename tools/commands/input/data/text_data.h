@@ -22,7 +22,7 @@ bool HoldsText(const std::string& path);
 // classes that are told apart.
 absl::StatusOr<Vocabulary> ReadVocabulary(const std::string& path, const std::vector<WantedField>& wanted);
 
-// Warns where so many words of a text are kUnknown that it was taken apart otherwise than the vocabulary's.
+// Warns if so large a share of a text's words is kUnknown that its tokenization must differ from the vocabulary's.
 void WarnOfUnknownWords(const std::string& path, std::span<const int32_t> words, const Vocabulary& vocabulary);
 
 // The texts of `path` that are there and that `request` needs: train.txt and test.txt, or train.ids and test.ids.
