@@ -1,8 +1,8 @@
-// A port at which a process waits for others of its job, and lets nobody else in.
+// A port at which a process accepts connections from its job, and from no other process.
 //
-// Who has not proved who it is costs a descriptor and a few hundred bytes, for at most Limits::handshake, and there are
-// at most Limits::strangers of them: one more, and the one that has been there longest goes, first of those who have
-// not named this world. A rank that is sent away so comes again; it is through in two round trips, a stranger never is.
+// An unauthenticated connection costs a descriptor and a few hundred bytes for at most Limits::handshake. At most
+// Limits::strangers exist: one more evicts the oldest, preferring connections that have not named this world. An
+// evicted rank connects again; it is admitted after two round trips, a stranger never is.
 #ifndef PARTITA_RUNTIME_ADMISSION_DOOR_H_
 #define PARTITA_RUNTIME_ADMISSION_DOOR_H_
 
@@ -24,7 +24,7 @@ namespace partita {
 // A rank that has proved who it is.
 struct Guest {
   int rank = 0;
-  Socket socket;  // does not block; not valid: it does not agree on TLS, and has been told so (DisagreementOnTls)
+  Socket socket;  // does not block; not valid: the peer disagrees on TLS and was sent DisagreementOnTls
   ConnectionSeeds seeds;
 };
 
@@ -39,7 +39,7 @@ class Door {
   // address is not of this host, or the port is taken.
   static absl::StatusOr<std::unique_ptr<Door>> Open(Endpoint endpoint, Identity identity, Limits limits,
                                                     std::function<void(Guest)> on_guest);
-  ~Door();  // whoever comes later finds nobody
+  ~Door();  // refuses later connections
 
   const Endpoint& endpoint() const { return endpoint_; }
 
@@ -47,7 +47,7 @@ class Door {
   int64_t refused() const { return refused_.load(); }
 
  private:
-  // Somebody of whom nothing is known yet.
+  // A connection that is not authenticated yet.
   struct Stranger {
     Stranger(Socket socket, const Identity& identity, Socket::Time deadline)
         : socket(std::move(socket)), admission(identity), deadline(deadline) {}

@@ -7,10 +7,11 @@
 //                                     <-   proof, or one that it is who is meant and is to have TLS where the other
 //                                          is not, or the other way round; and the end
 //
-// A proof is a keyed hash by the job's token of both nonces, both ranks, how many there are, the name of what is joined
-// ("world"), and whether the connection is to be encrypted: nothing heard once fits another connection, and nobody
-// between the two can make them do without TLS. Who listens proves nothing to somebody who has not. From the same comes
-// what seeds the checksums of the connection, and what TLS begins with, which comes behind it (tls_session.h).
+// A proof is a keyed hash, with the job's token as key, of both nonces, both ranks, the number of ranks, the name of
+// what is joined ("world"), and whether the connection is encrypted. So a recorded proof fits no other connection, and
+// an attacker in the middle cannot turn off TLS. The listening side proves nothing to a peer that has not proved
+// itself. The seeds of the connection's checksums and the key of the following TLS session (tls_session.h) derive from
+// the same values.
 #ifndef PARTITA_RUNTIME_ADMISSION_HANDSHAKE_H_
 #define PARTITA_RUNTIME_ADMISSION_HANDSHAKE_H_
 
@@ -32,21 +33,22 @@ struct Identity {
   bool tls = false;     // whether what follows is to be encrypted
 };
 
-// Of the two ways of a connection: known to both sides, and to nobody else.
+// For the two directions of a connection: known only to its two sides.
 struct ConnectionSeeds {
   uint64_t sent = 0;
   uint64_t received = 0;
   std::string tls = {};  // kProofBytes; of both ways
 };
 
-// The sentence for both of two ranks of which one is to have TLS.
+// The error of both ranks if only one of them has TLS.
 std::string DisagreementOnTls(int with, int without);
 
 // To rank `to`, which listens at the other end. kUnavailable: it does not answer so. kInvalidArgument: another token.
 // kFailedPrecondition: DisagreementOnTls.
 absl::StatusOr<ConnectionSeeds> IntroduceTo(int to, Socket& socket, const Identity& identity, Socket::Time deadline);
 
-// The other side, given the bytes as they come. It waits for no more than bytes_wanted(), which has a bound.
+// The other side, which receives the bytes as they arrive. It never waits for more than bytes_wanted(), which is
+// bounded.
 class Admission {
  public:
   // kDisagrees: it has proved who it is, and is to have TLS where this rank is not, or the other way round.

@@ -59,11 +59,11 @@ std::string HostAndPort(const Endpoint& endpoint);
 // AcceptFrom returns blocks.
 absl::StatusOr<Socket> ListenAt(Endpoint& endpoint);
 
-// Reserves a free port for a process that is yet to listen there: while the socket is open the kernel gives the port to
-// nobody who asks for any free one, and ListenAt(endpoint) succeeds in every process. Sets endpoint.port.
+// Reserves a free port for a process that is yet to listen there: while the socket is open the kernel assigns the port
+// to no process that asks for any free one, and ListenAt(endpoint) succeeds in every process. Sets endpoint.port.
 absl::StatusOr<Socket> ReservePort(Endpoint& endpoint);
 
-// Does not block either. kUnavailable: nobody listens there, or the time is over.
+// Does not block either. kUnavailable: no process listens there, or the time is over.
 absl::StatusOr<Socket> ConnectTo(const Endpoint& endpoint, Socket::Time deadline);
 
 // The next one that has come; not valid: none has.

@@ -1,10 +1,10 @@
 // One side of a TLS 1.3 connection (RFC 8446, by OpenSSL) without its network: what is to be sent comes out sealed,
 // what has come is opened.
 //
-// Both sides have a key that the handshake before has made for this one connection (ConnectionSeeds::tls): it stands
-// for certificates, of which there are none. Fresh keys are agreed upon beside it (X25519), so that who learns the
-// job's token some day cannot read what was sent before. One cipher (AES-128-GCM): there is nothing to be bargained
-// down. Nobody who has not proved that he knows the token comes as far as this.
+// Both sides have a key that the preceding handshake made for this one connection (ConnectionSeeds::tls); it replaces
+// certificates. They also agree on fresh keys (X25519), so that a later leak of the job's token does not reveal earlier
+// traffic. There is one cipher (AES-128-GCM), so no downgrade is possible. Only peers that proved that they know the
+// token reach this point.
 #ifndef PARTITA_RUNTIME_ADMISSION_TLS_SESSION_H_
 #define PARTITA_RUNTIME_ADMISSION_TLS_SESSION_H_
 
@@ -28,13 +28,13 @@ class TlsSession {
  public:
   enum class Side { kConnects, kListens };
 
-  // A key seals so many records, of at most 16 KiB, and then comes the next one. AES-GCM bears 2^24.5 of them (RFC
-  // 8446, 5.5).
+  // The number of records, of at most 16 KiB, after which the key changes. AES-GCM allows 2^24.5 of them (RFC 8446,
+  // 5.5).
   static constexpr int64_t kRecordsOfAKey = 1 << 22;
 
-  // Agrees with the other side, over a socket that does not block, of which nothing is read that comes behind it.
-  // `key`: kProofBytes. kUnavailable: the connection ended, the time is over, or the other side has another key.
-  // kResourceExhausted: OpenSSL gives no TLS 1.3 here.
+  // Performs the TLS handshake over a socket that does not block, and reads nothing that follows it. `key`:
+  // kProofBytes. kUnavailable: the connection ended, the time is over, or the other side has another key.
+  // kResourceExhausted: OpenSSL has no TLS 1.3 here.
   static absl::StatusOr<std::unique_ptr<TlsSession>> Agree(Side side, std::string key, Socket& socket,
                                                            Socket::Time deadline,
                                                            int64_t records_of_a_key = kRecordsOfAKey);

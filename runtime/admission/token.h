@@ -20,7 +20,7 @@ std::string NewToken();
 // kProofBytes that only who knows the token can make of `text`.
 std::string ProofOf(const std::string& token, const std::string& text);
 
-// In a time that does not tell where they differ.
+// In constant time: it does not depend on where they differ.
 bool SameProof(const std::string& a, const std::string& b);
 
 }  // namespace partita

@@ -29,7 +29,8 @@ struct RankCommunication {
 // Thread-compatible.
 class CommunicationMeter {
  public:
-  // From now on the session records, on the host; on a GPU only if it was told to. It must outlive the meter.
+  // From now on the session records on the host; on a GPU only if its options ask for it. The session must outlive the
+  // meter.
   explicit CommunicationMeter(Session& session);
 
   // After a training step.

@@ -64,10 +64,10 @@ struct ReplicaCheck {
 
 class Session {
  public:
-  // Makes, verifies and binds the schedules of all ranks, and initialises the states.
-  // kResourceExhausted: a rank's arena is larger than the limit, or what all ranks of this process need is more than
-  // what is free on the GPU or, for this process, on the host (runtime/base/memory.h); no more threads. kInternal: a
-  // schedule does not verify. With a GPU see also runtime/api/backend/gpu.h.
+  // Makes, verifies and binds the schedules of all ranks, and initialises the states. kResourceExhausted: a rank's
+  // arena is larger than the limit, or all ranks of this process need more than is free on the GPU or, for this
+  // process, on the host (runtime/base/memory.h); or no more threads. kInternal: a schedule does not verify. With a GPU
+  // see also runtime/api/backend/gpu.h.
   static absl::StatusOr<std::unique_ptr<Session>> Start(Program program, const SessionOptions& options);
   ~Session();
 
@@ -99,7 +99,7 @@ class Session {
   // How many ranks voted in the step whose results were taken last; none where it counted none.
   std::optional<double> votes() const { return votes_; }
 
-  // Errors number the steps of training on from there: so many were done before this session. No step is in flight.
+  // Sets the number of training steps before this session, from which errors count on. No step may be in flight.
   void NumberStepsFrom(int64_t done) { train_steps_ = done; }
 
   // Collective: one step on all ranks with the inputs that lie in their places. Errors that leave all states as they
@@ -122,7 +122,7 @@ class Session {
   // (docs/design.md 5.26):
   //
   //   Begin(entry, fill)                                    of step 0
-  //   Begin(entry, fill), Finish(), as long as there are    of step n+1, and of step n
+  //   Begin(entry, fill), Finish(), while batches remain    of step n+1, and of step n
   //   Finish()                                              of the last one
   //
   // Begin starts a step behind the one in flight. `fill` writes its inputs, while that one runs where the places can
@@ -138,10 +138,10 @@ class Session {
   absl::StatusOr<StepResult> Finish();
   absl::StatusOr<std::vector<HostTensor>> FinishPrediction();  // of all others
 
-  // Collective: looks for where the last step of training went wrong, if it was not applied (kOutOfRange). Its inputs
-  // must have been written to their places again. Runs that step once more, changes no state, and returns the step's
-  // error with the first value that is not finite; on a GPU, where nobody looks at values, the error alone. OK: the
-  // last step was applied.
+  // Collective: finds where the last training step went wrong, if it was not applied (kOutOfRange). The caller must
+  // have written its inputs again. Runs that step once more, changes no state, and returns the step's error with the
+  // first value that is not finite; on a GPU, where values are not observed, only the error. OK: the last step was
+  // applied.
   absl::Status Diagnose();
 
   // The states of the program, in its order; parameters, optimizer slots, running statistics, the iteration.
@@ -151,14 +151,14 @@ class Session {
   // To the ranks of this process. kInvalidArgument: no such state, or another type or shape.
   absl::Status WriteState(const std::string& name, const ConstTensor& tensor);
 
-  // The same without making a state whole. Not collective. The parts of which ranks of this process are the first
-  // replica, by rank: of all processes together they tile the state. They lie there until a step begins.
+  // The same without making a state whole. Not collective. By rank, the parts of which a rank of this process holds the
+  // first replica; the parts of all processes together tile the state. They stay valid until a step begins.
   absl::StatusOr<std::vector<RankPart>> OwnParts(const std::string& state) const;
   // `fill` writes all that the ranks of this process hold of it. kInvalidArgument: no such state; and what `fill` says.
   using PartFiller = std::function<absl::Status(std::span<const HeldTensor> parts)>;
   absl::Status FillState(const std::string& state, const PartFiller& fill);
 
-  // Collective. Whether ranks that hold the same part of a state hold the same bits of it.
+  // Collective. Whether ranks that hold the same part of a state hold bitwise identical values.
   absl::StatusOr<bool> ReplicasEqual(const std::string& state) const;
   // Collective. The same of all states, by hashes of what ranks hold.
   absl::StatusOr<ReplicaCheck> CheckReplicas() const;
@@ -281,7 +281,7 @@ class Session {
   absl::Status not_applied_;  // the last step of training was not, and why
   int not_applied_entry_ = 0;
   absl::Status dead_;
-  std::unique_ptr<StallWatch> stall_watch_;  // null: nobody looks; last, as it looks at all of the above
+  std::unique_ptr<StallWatch> stall_watch_;  // null: no detection; declared last because it reads all members above
 };
 
 }  // namespace partita

@@ -22,7 +22,8 @@ struct MeasuredStep {
 // Thread-compatible.
 class StepMeter {
  public:
-  // From now on the session records, on the host; on a GPU only if it was told to. It must outlive the meter.
+  // From now on the session records on the host; on a GPU only if its options ask for it. The session must outlive the
+  // meter.
   explicit StepMeter(Session& session);
 
   // After a training step. Of very many the first are taken.

@@ -1,7 +1,7 @@
 // How large the numbers are that a step computes with.
 //
-// Rounding goes by the numbers that a value was made from, not by what is left of them: before a batch norm the
-// gradient of a bias is 0, and what is computed is the noise of a sum of numbers that are not.
+// Rounding errors scale with the numbers that a value was made from, not with the result: before a batch norm the
+// gradient of a bias is 0, and the computed value is the noise of a sum of numbers that are not 0.
 #ifndef PARTITA_RUNTIME_API_STEP_SCALE_H_
 #define PARTITA_RUNTIME_API_STEP_SCALE_H_
 

@@ -49,14 +49,14 @@ struct VerifyPlanOptions {
 struct TensorDifference {
   // kResult: as a step reports it. kStep: whether the step was applied.
   enum class Kind : uint8_t { kForward, kResult, kStep, kGradient, kUpdate };
-  // Who differs from whom. kOwnLaunch: a run reports something else than its launch wrote.
+  // The two sides that differ. kOwnLaunch: a run reports another value than its launch wrote.
   enum class Pair : uint8_t { kPlanSerial, kSerialReference, kPlanOwnLaunch, kSerialOwnLaunch };
   Kind kind = Kind::kForward;
   std::string name;       // of the value, result, parameter or state
   double difference = 0;  // max|a - b|, of an update at the element that is the worst; infinite if one is not finite
   double allowed = 0;
   Pair pair = Pair::kPlanSerial;
-  bool replicas_equal = true;  // where the layout says R, the ranks hold the same bits
+  bool replicas_equal = true;  // where the layout says R, the ranks' values are bitwise identical
 
   bool agrees() const { return replicas_equal && difference <= allowed; }
 };

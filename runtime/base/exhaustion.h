@@ -30,9 +30,9 @@ absl::Status NoThread(const std::string& what, int error);
 // kResourceExhausted, of what the standard library could not do: of a thread that it could not start, the limit.
 absl::Status SystemRefuses(const char* what, const std::system_error& error);
 
-// What `work` returns (a Status or a StatusOr). kResourceExhausted, which begins with `what`, if it ended for want of
-// memory or of a thread. To be put around what a caller of the library calls, and around what a thread runs: an
-// exception that nobody takes ends the process.
+// What `work` returns (a Status or a StatusOr). kResourceExhausted, which begins with `what`, if memory or threads ran
+// out. Wrap every function that a caller of the library calls, and every thread's function: an uncaught exception ends
+// the process.
 template <typename Work>
 auto OrExhausted(const char* what, Work&& work) -> decltype(work()) {
   try {

@@ -1,4 +1,4 @@
-// What a file is that its reader cannot use, told by its first bytes, so that the refusal names it.
+// Names the kind of a file that its reader cannot use, from its first bytes, for the error message.
 #ifndef PARTITA_RUNTIME_BASE_FILE_KIND_H_
 #define PARTITA_RUNTIME_BASE_FILE_KIND_H_
 

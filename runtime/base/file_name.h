@@ -1,4 +1,4 @@
-// What the name of a file tells every reader of data: its ending, and whether another system left it behind.
+// What readers of data derive from the name of a file: its ending, and whether another system left it behind.
 #ifndef PARTITA_RUNTIME_BASE_FILE_NAME_H_
 #define PARTITA_RUNTIME_BASE_FILE_NAME_H_
 

@@ -22,7 +22,7 @@ namespace partita {
 inline constexpr std::chrono::milliseconds kPipePatience = std::chrono::seconds(30);
 
 // The bytes of a file of at most `limit` bytes. A larger one is refused before anything is allocated; one without a
-// size (a pipe, /dev/stdin that is one) is read until its end or the limit, and refused if nobody writes into it for
+// size (a pipe, /dev/stdin that is one) is read until its end or the limit, and refused if no data arrives for
 // `patience`. A directory or a device is refused. kResourceExhausted: there is no memory for it.
 absl::StatusOr<std::string> ReadFile(const std::string& path, int64_t limit,
                                      std::chrono::milliseconds patience = kPipePatience);
@@ -42,9 +42,9 @@ using WriteBytes = std::function<absl::Status(std::string_view bytes)>;
 using MakeBytes = std::function<absl::Status(const WriteBytes& write)>;
 absl::Status WriteFileAtomically(const std::string& path, const MakeBytes& make);
 
-// The same of a file whose first bytes are not known before all others are: `make` hands over those, which are put
-// aside on the disk (in the file's folder, or where temporary files are if `path` is a pipe or a device); then `head`
-// tells what stands before them, and only then is the file begun.
+// The same of a file whose first bytes are not known before all others are: `make` produces the rest, which is spooled
+// to disk (in the file's folder, or in that of temporary files if `path` is a pipe or a device). Then `head` returns
+// the first bytes, and only then is the file created.
 using MakeHead = std::function<absl::StatusOr<std::string>()>;
 absl::Status WriteFileAtomically(const std::string& path, const MakeBytes& make, const MakeHead& head);
 

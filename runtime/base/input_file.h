@@ -13,8 +13,8 @@ namespace partita {
 
 class InputFile {
  public:
-  // kInvalidArgument: it cannot be opened, or is no regular file. Folders, pipes, devices and sockets have no size that
-  // could be held against a limit, and some never end.
+  // kInvalidArgument: it cannot be opened, or is not a regular file. Folders, pipes, devices and sockets have no size
+  // to compare with a limit, and some never end.
   static absl::StatusOr<InputFile> Open(const std::string& path);
   InputFile(InputFile&& other) noexcept
       : path_(std::move(other.path_)), fd_(std::exchange(other.fd_, -1)), size_(other.size_), read_(other.read_) {}
@@ -26,7 +26,7 @@ class InputFile {
   int64_t rest() const { return size_ - read_; }  // of them, what was not read yet
 
   // Adds the next `count` bytes, at most rest(), to `bytes`. kInvalidArgument: the file became shorter.
-  // kResourceExhausted: there is no memory for so many.
+  // kResourceExhausted: there is no memory for them.
   absl::Status Append(int64_t count, std::string& bytes);
 
   // Goes over the next `count` bytes, at most rest(), which are not read.

@@ -74,7 +74,7 @@ class SafetensorsOutline {
 // Saves atomically (runtime/base/files.h): after an error an older file is as it was.
 absl::Status SaveSafetensors(const std::string& path, std::span<const NamedTensor> tensors, const Metadata& metadata);
 
-// A file in memory. Views into it are valid as long as it lives and is not moved. Immutable, so thread-safe.
+// A file in memory. Views into it are valid until it is destroyed or moved. Immutable, so thread-safe.
 class SafetensorsFile {
  public:
   // Every rule of the format is checked; a broken one is kInvalidArgument: the file, the tensor or offset, what was
@@ -117,9 +117,8 @@ class SafetensorsFile {
 // Which tensors of a file are to be kept; null: all.
 using TensorChoice = std::function<bool(const StoredTensor&)>;
 
-// A file of which the header has been read and checked, and nothing behind it: who reads may refuse the tensors,
-// however large they are said to be, before memory is taken for them. Nothing shows before Read that a header which
-// says something sensible is damaged.
+// A file with only its header read and checked: the reader may refuse the tensors, whatever size the header claims,
+// before memory is allocated for them. Damage to a plausible header is found only by Read.
 class SafetensorsReader {
  public:
   static absl::StatusOr<SafetensorsReader> Open(const std::string& path);

@@ -6,11 +6,10 @@
 // when it has, no peer reads or writes them any more. Operations enqueued during a capture are part of the step.
 //
 // Ranks, roots and peers are positions in the group, 0..size()-1. Counts and sizes are in elements. Buffers must not
-// overlap, except where "in place" is said. Wrong arguments are returned at once (kInvalidArgument); errors that
-// appear later (a peer died, or called something else) are returned by Stream::Synchronize or CapturedStep::Wait,
-// of which a mismatch names the group, the two ranks, their operations and sequence numbers.
-// Thread-compatible: one thread enqueues. Implemented by local, processes, cuda_local and nccl; the same suite tests
-// all (tests/conformance).
+// overlap, except where "in place" is said. Wrong arguments return kInvalidArgument at once. Stream::Synchronize or
+// CapturedStep::Wait returns errors that appear later (a peer died, or called another operation); the error of a
+// mismatch names the group, the two ranks, their operations and sequence numbers. Thread-compatible: one thread
+// enqueues. Implemented by local, processes, cuda_local and nccl; the same suite tests all (tests/conformance).
 #ifndef PARTITA_RUNTIME_COMM_COMMUNICATOR_H_
 #define PARTITA_RUNTIME_COMM_COMMUNICATOR_H_
 
@@ -89,7 +88,7 @@ class Communicator {
   virtual int rank() const = 0;
   virtual int size() const = 0;
 
-  // out[i] = reduction over ranks of in[i], the same bits on all ranks. In place: in == out. Not for u8.
+  // out[i] = reduction over ranks of in[i], bitwise identical on all ranks. In place: in == out. Not for u8.
   virtual absl::Status AllReduce(ConstBuffer in, Buffer out, Reduction reduction, Stream& stream) = 0;
 
   // out = the ranks' `in`, in rank order; counts[r] = elements of rank r. In place: in is the rank's block of out.

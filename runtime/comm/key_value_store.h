@@ -18,7 +18,7 @@ class KeyValueStore {
   // kUnavailable: the store is gone.
   virtual absl::Status Set(const std::string& key, const std::string& value) = 0;
 
-  // Waits until somebody has set it. kUnavailable: not within `timeout`, or the store is gone.
+  // Waits until another rank has set it. kUnavailable: not within `timeout`, or the store is gone.
   virtual absl::StatusOr<std::string> Get(const std::string& key, std::chrono::milliseconds timeout) = 0;
 };
 

@@ -31,8 +31,9 @@ class World {
   // Whether its communicators know AllToAllBlocks: where ranks reach each other's memory, nothing need be packed.
   virtual bool moves_blocks() const { return false; }
 
-  // What its ranks do among others, as recorded while they do it or, on a GPU, looked at from time to time and now;
-  // null: it records nothing, as where ranks share a GPU and one thread enqueues for all. Lives as long as the world.
+  // The record of its ranks' collectives, written while they run or, on a GPU, sampled from time to time and at this
+  // call; null: it records nothing, for instance if ranks share a GPU and one thread enqueues for all. Valid for the
+  // lifetime of the world.
   virtual const FlightRecorder* recorder() const { return nullptr; }
 
   // Every collective that waits now or is started later, in every group of this world, returns `status` (not OK)

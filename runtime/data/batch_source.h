@@ -4,8 +4,8 @@
 // The global batch is one thing for all ranks. A rank asks for its rows of it, the block of the input's layout, which
 // may be empty; ranks that ask for the same rows get the same bytes. Nothing here knows how many ranks there are.
 //
-// Where samples are of different lengths a source may have buckets: sizes of which each batch has one. Its rows and the
-// names and types of its fields are those of all batches; what a row of a field has may be less.
+// If samples differ in length, a source may have buckets: each batch has the size of one bucket. All buckets share the
+// number of rows and the names and types of fields; a row of a field may be shorter.
 #ifndef PARTITA_RUNTIME_DATA_BATCH_SOURCE_H_
 #define PARTITA_RUNTIME_DATA_BATCH_SOURCE_H_
 
@@ -43,9 +43,9 @@ struct Field {
 struct WantedField {
   Field field;
   int64_t classes = 0;   // its values are labels, each in [0, classes); 0: any
-  bool needed = true;    // false: a field of that name is no error, but nobody reads it
+  bool needed = true;    // false: a field of that name is allowed but not read
   bool ids = false;      // its values are ids of a table that has `classes` rows, and no labels
-  int64_t places = 0;    // its values are lengths of sequences that have so many places; 0: they are none
+  int64_t places = 0;    // its values are lengths of sequences with this number of places; 0: they are not
   bool weighs = false;   // its values say what each label counts in a loss
   bool divides = false;  // by the sum of its values in a batch the graph divides: that is not 0
 };
@@ -59,7 +59,7 @@ class BatchSource {
  public:
   virtual ~BatchSource() = default;
 
-  virtual const std::vector<Field>& fields() const = 0;  // of the largest bucket; the same as long as the source lives
+  virtual const std::vector<Field>& fields() const = 0;  // of the largest bucket; never change
   virtual int64_t samples() const = 0;                   // in one epoch, each counted once
   virtual int64_t batch_rows() const = 0;                // of a global batch, filled-up rows included
   virtual int64_t batches_per_epoch() const = 0;         // at least 1; the last one may have fewer samples

@@ -1,4 +1,4 @@
-// The bytes of a data file one after the other, plain or gzip'd (told by its first two bytes, not by its name).
+// The bytes of a data file one after the other, plain or gzip'd (identified by its first two bytes, not by its name).
 //
 // Thread-compatible. Errors are kInvalidArgument and name the file and the offset in the uncompressed data.
 #ifndef PARTITA_RUNTIME_DATA_BYTE_STREAM_H_

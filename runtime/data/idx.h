@@ -6,8 +6,8 @@
 //   then        each size as a big-endian u32
 //   then        the elements in C order, big-endian, and nothing behind them
 //
-// Every malformed file is kInvalidArgument: the file, the offset, what was found, what is allowed. No size is believed
-// before it was compared with what the file can hold (of compressed data at most 1032 times its bytes), with 8 GiB and
+// Every malformed file is kInvalidArgument: the file, the offset, what was found, what is allowed. No size is trusted
+// before it is compared with what the file can hold (of compressed data at most 1032 times its bytes), with 8 GiB and
 // with the memory that is free (kResourceExhausted); and no more is read than the sizes promise.
 #ifndef PARTITA_RUNTIME_DATA_IDX_H_
 #define PARTITA_RUNTIME_DATA_IDX_H_

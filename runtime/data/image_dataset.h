@@ -1,7 +1,7 @@
 // Labelled images in memory, from IDX files or made up.
 //
-// The checks of a whole set (as many labels as images, every label a class) are made here once, so that whoever holds
-// an ImageDataset need not check again. Immutable after it is made, so any number of threads may read it.
+// The checks of a whole set (as many labels as images, every label a class) run once here, so that users of an
+// ImageDataset need not check again. Immutable after it is made, so any number of threads may read it.
 #ifndef PARTITA_RUNTIME_DATA_IMAGE_DATASET_H_
 #define PARTITA_RUNTIME_DATA_IMAGE_DATASET_H_
 

@@ -14,11 +14,11 @@ namespace partita {
 
 struct Normalization {
   std::vector<double> mean;       // one per channel, in units of 1 = white
-  std::vector<double> deviation;  // likewise, above 0
+  std::vector<double> deviation;  // per channel, above 0
 };
 
 // Mean and standard deviation (biased) of each channel over all pixels of the training set, from exact integer sums, so
-// that every process gets the same bits. A channel of one constant value gets deviation 1.
+// that all processes get bitwise identical values. A channel of one constant value gets deviation 1.
 Normalization MeasureNormalization(const ImageDataset& training);
 
 // The same from how often each byte occurs in each channel.

@@ -1,4 +1,4 @@
-// Which sample each row of each batch is: a function of the seed and the batch's number, whoever asks.
+// The sample of each row of each batch: a pure function of the seed and the batch's number.
 //
 //   training     each epoch is a permutation of the whole set by (seed, epoch); batch b is its b-th slice, the last
 //                partial one is dropped; all weights 1

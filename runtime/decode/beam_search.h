@@ -1,5 +1,4 @@
-// The most probable sequences of words that a model writes one after the other, by beam search: of all that are begun
-// the best few are gone on with.
+// Beam search for the most probable sequences of words: each step extends only the best hypotheses.
 //
 // Pure host code: what the model says of the next word is a function. For a batch of sentences all hypotheses are rows
 // of that function's batch. Scores are those of Wu et al. 2016, section 7 (docs/papers.md 11.15):
@@ -26,7 +25,7 @@ struct BeamOptions {
   int64_t beam = 5;         // hypotheses of a sentence
   int64_t most_words = 50;  // of a hypothesis, its end counted
   double length_penalty = 0.6;
-  double coverage_penalty = 0.1;        // where the model tells its attention
+  double coverage_penalty = 0.1;        // if the model reports its attention
   int32_t begin = 2, end = 3;           // ids of what each sequence begins and ends with
   std::vector<int32_t> never = {0, 2};  // what is no word of a sequence: padding, the beginning
 };
@@ -38,8 +37,8 @@ struct NextWords {
   std::span<const float> attention;          // [rows, places]
 };
 
-// One step. Row r goes on from row `parents[r]` of the step before (in the first one, whose parents are the rows
-// themselves, from the beginning) with the word `ids[r]`. Rows of sentence s are s * beam, ..., s * beam + beam - 1.
+// One step. Row r continues row `parents[r]` of the previous step with the word `ids[r]`. In the first step, parents
+// are the rows themselves, at their beginning. Rows of sentence s are s * beam, ..., s * beam + beam - 1.
 using DecodeStep =
     std::function<absl::StatusOr<NextWords>(std::span<const int32_t> ids, std::span<const int32_t> parents)>;
 

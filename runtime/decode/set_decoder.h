@@ -5,11 +5,11 @@
 //   step     `last_words` i32 [N] or [N,1], the word that comes last in each row; its results are `log_probabilities`
 //            [N, words] or [N, 1, words], and perhaps `attention` [N, places] or [N, 1, places]
 //
-// Each further input of `step` is filled by its field's name: with the result that the step before had under it, before
-// the first one with that of `encode`, or zeros; one that no result of `step` is called like, with that of `encode`, or
-// the data's field. `places` [N, n, n], which nobody else fills, is ones on each row's diagonal: beside the values that
-// attention reads they make it give its own probabilities. All rows of a batch are encoded at once; N / beam of them,
-// of about one length, are then decoded together, each in `beam` rows of `step`.
+// Each further input of `step` is filled by its field's name: with the result of that name from the previous step,
+// before the first step from `encode`, or zeros; if no result of `step` has that name, with that of `encode`, or the
+// data's field. `places` [N, n, n], if no other source fills it, has ones on each row's diagonal: appended to the
+// values that attention reads, they make it return its own probabilities. All rows of a batch are encoded at once; N /
+// beam of them, of about one length, are then decoded together, each in `beam` rows of `step`.
 #ifndef PARTITA_RUNTIME_DECODE_SET_DECODER_H_
 #define PARTITA_RUNTIME_DECODE_SET_DECODER_H_
 
@@ -33,7 +33,7 @@ inline constexpr char kEncodeEntry[] = "encode", kStepEntry[] = "step";
 struct SetDecoderOptions {
   BeamOptions beam;
   std::string lengths_field = "source_lengths";        // i32, places of a sample that coverage counts; not there: all
-  std::function<void(int64_t)> on_progress = nullptr;  // behind each batch, told how many samples are done
+  std::function<void(int64_t)> on_progress = nullptr;  // called after each batch with the number of samples done
 };
 
 // Collective. The best hypothesis of each sample of `source` (of BatchMode::kEvaluation), in the set's order. Empty if

@@ -7,8 +7,8 @@
 
 namespace partita {
 
-// Each task is delayed with this probability, by up to so many microseconds. Whether and how long depends on nothing
-// but seed, stream (in order of creation), task and replay number.
+// Each task is delayed with this probability, by up to this number of microseconds. Whether and how long depends only
+// on seed, stream (in order of creation), task and replay number.
 struct DelayOptions {
   std::optional<uint64_t> seed = std::nullopt;  // unset: nothing is delayed
   double probability = 1.0 / 16;
@@ -21,7 +21,7 @@ class SeededDelay {
 
   bool enabled() const { return enabled_; }
 
-  // Of so many microseconds; 0: none.
+  // A delay in microseconds; 0: none.
   int Microseconds(uint64_t task, uint64_t replay) const;
 
  private:

@@ -37,7 +37,7 @@ class Stream {
   // are allowed, negative are kInvalidArgument.
   virtual absl::Status Copy(void* to, const void* from, int64_t bytes) = 0;
 
-  // The same for runs of bytes. `copy` must stay where it is as long as the work may run.
+  // The same for runs of bytes. `copy` must stay valid and unmoved while the work may run.
   virtual absl::Status CopyStrided(const StridedCopy& copy) = 0;
 
   // Fills `bytes` with zeros.

@@ -50,7 +50,7 @@ struct Roofline {
   bool compute_bound() const { return compute_seconds > memory_seconds; }
 };
 
-// What there is to tell of a kernel that was chosen, before it runs; for people.
+// A description of a chosen kernel, before it runs, for display.
 struct KernelDetails {
   int launches = 1;         // pieces of work that it enqueues; what a library does in one call is one
   std::string engine = "";  // what computes it within a library, where that says so

@@ -1,4 +1,4 @@
-// Checks of the memory plan against what was really touched: canaries in the bytes that the plan gives to nobody, and
+// Compares the memory plan with the bytes actually touched: canaries in the bytes that the plan does not assign, and
 // the highest byte that was written. Reads and writes the arena from the calling thread; never while a step runs.
 #ifndef PARTITA_RUNTIME_EXEC_MEMORY_CHECK_H_
 #define PARTITA_RUNTIME_EXEC_MEMORY_CHECK_H_
@@ -32,7 +32,7 @@ class MemoryCheck {
 
   int64_t planned() const { return planned_; }
   // The highest end of any tensor that is written whole: `planned` without the padding behind the last one, unless the
-  // peak is workspace, of which a kernel may leave the end untouched.
+  // peak is workspace, whose end a kernel may leave untouched.
   int64_t highest_end() const { return highest_end_; }
 
  private:

@@ -1,5 +1,5 @@
 // The launches of one rank, bound to a device and enqueued one after the other in program order, with their streams,
-// waits and observers. The executor decides when a walk goes on.
+// waits and observers. The executor decides when a walk continues.
 #ifndef PARTITA_RUNTIME_EXEC_RANK_WALK_H_
 #define PARTITA_RUNTIME_EXEC_RANK_WALK_H_
 
@@ -25,7 +25,7 @@ class RankWalk {
   // What the schedule uses of the binding's.
   std::span<Stream* const> streams() const;
 
-  // Groups of which the schedule has a collective.
+  // Groups with a collective in the schedule.
   const std::set<int>& groups() const { return groups_; }
 
   // Places from which steps take their inputs, at least 1.

@@ -1,7 +1,7 @@
 // Named places where a process can be made to die, to fail or to wait, so that tests show that its job survives it.
 //
-// They are compiled in always; where none is armed, passing one is a load. Who owns the process arms them; nothing here
-// reads the environment. Thread-safe, but for arming.
+// They are always compiled in; if none is armed, passing one costs a load. The owner of the process arms them; nothing
+// here reads the environment. Thread-safe, except arming.
 #ifndef PARTITA_RUNTIME_FAIL_POINTS_FAIL_POINT_H_
 #define PARTITA_RUNTIME_FAIL_POINTS_FAIL_POINT_H_
 
@@ -30,21 +30,21 @@ enum class FailPoint : uint8_t {
 struct FailPointName {
   FailPoint point;
   const char* name;
-  const char* where;  // for people
+  const char* where;  // for display
 };
 
 std::span<const FailPointName> FailPoints();
 
-// Which process of a job this is, and the how manyth start of it, from 0.
+// The rank of this process in a job, and the number of its start, from 0.
 struct FailPointProcess {
   int rank = 0;
   int64_t start = 0;
 };
 
-// "checkpoint.record=kill,rank=1,pass=3,start=0; training.step=error": at each of these points this process, if it has
-// this rank and is of this start, does it when it passes there the how manyth time (from 1; not said: any rank, any
-// start, the first time). kill: SIGKILL; error: a kUnavailable; wait: for ever. kInvalidArgument: what is no such text;
-// then nothing is armed. Before any is passed. "": none.
+// "checkpoint.record=kill,rank=1,pass=3,start=0; training.step=error": at each of these points this process performs
+// the action if it has this rank and start, at the given pass (from 1). Defaults: any rank, any start, the first pass.
+// kill: SIGKILL; error: a kUnavailable; wait: forever. kInvalidArgument: a malformed text; then nothing is armed. To be
+// called before any point is passed. "": none.
 absl::Status ArmFailPoints(const std::string& text, const FailPointProcess& process);
 
 namespace fail_point {

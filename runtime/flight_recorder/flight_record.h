@@ -11,12 +11,12 @@ namespace partita {
 
 // One rank's part of one collective.
 struct FlownOperation {
-  // kWaiting: for a peer; of a GPU, of which no more is known, always. kFailed: it ended with an error, as all do that
-  // wait when a rank is lost. kLaunched: the host has told a GPU to do it, which has not come there.
+  // kWaiting: for a peer; on a GPU always, because no more is known. kFailed: it ended with an error, as every wait
+  // does when a rank is lost. kLaunched: the host has enqueued it on a GPU, which has not reached it.
   enum class State : uint8_t { kRunning, kWaiting, kEnded, kFailed, kLaunched };
 
   int group = 0;
-  int64_t sequence = 0;  // the how manyth of the rank in the group, from 1
+  int64_t sequence = 0;  // sequence number of the rank's calls in the group, from 1
   std::string name;      // "all_reduce"
   int64_t count = 0;     // elements, if all ranks of the group have as many; else -1
   std::string dtype;     // "f32"
@@ -35,7 +35,7 @@ struct FlightRecord {
   int ranks = 1;                           // of the job
   int64_t time = 0;                        // nanoseconds since 1970, when it was taken
   std::string fault;                       // why; may be empty
-  std::map<int, std::vector<int>> groups;  // of which the rank is a member: their ranks
+  std::map<int, std::vector<int>> groups;  // the groups that the rank belongs to: their ranks
   std::vector<FlownOperation> operations;  // in the order of their begins, the last ones
 };
 

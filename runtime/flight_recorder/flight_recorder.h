@@ -18,7 +18,7 @@ class FlightRecorder {
   // `ranks`: of the job.
   explicit FlightRecorder(int ranks) : ranks_(ranks) {}
 
-  // `rank`, which lives here, joins a group. Its ring, which lives as long as the recorder.
+  // Registers that `rank`, which lives here, joins a group. Returns its ring, valid for the lifetime of the recorder.
   FlightRing& Join(int rank, int group, std::vector<int> ranks);
 
   // Of each rank that has joined a group, by rank; without a fault.

@@ -1,7 +1,7 @@
 // The last operations of one rank, overwritten in a ring: two stores of the cycle counter and some of its cache lines
 // for each, no lock and no allocation, so that it is always on.
 //
-// Any thread may write and any read at the same time; an entry that is being written is left out by a reader.
+// Any thread may write and any read at the same time; a reader skips an entry that is being written.
 #ifndef PARTITA_RUNTIME_FLIGHT_RECORDER_FLIGHT_RING_H_
 #define PARTITA_RUNTIME_FLIGHT_RECORDER_FLIGHT_RING_H_
 

@@ -1,4 +1,5 @@
-// What a job died of, by what its ranks recorded: who waited for whom, in which group, at which operation, since when.
+// Diagnoses why a job failed, from the records of its ranks: which ranks waited for which, in which group, at which
+// operation, since when.
 #ifndef PARTITA_RUNTIME_FLIGHT_RECORDER_POST_MORTEM_H_
 #define PARTITA_RUNTIME_FLIGHT_RECORDER_POST_MORTEM_H_
 
@@ -11,7 +12,7 @@
 namespace partita {
 
 struct PostMortem {
-  // kMismatch: two ranks called what cannot be one collective. kWaited: for `ranks`. kHealthy: nobody waited.
+  // kMismatch: two ranks made calls that do not form one collective. kWaited: for `ranks`. kHealthy: no rank waited.
   enum class Cause : uint8_t { kHealthy, kMismatch, kWaited };
 
   Cause cause = Cause::kHealthy;

@@ -1,8 +1,8 @@
-// Who waits for whom, by what ranks recorded.
+// Which ranks wait for which, from the ranks' records.
 //
-// A rank waits for those of the group that have not come to the collective in which it is. Collectives of a rank follow
-// each other as the program says, so who is waited for and waits for nobody is where a job stands still. Records are
-// given in the order of their ranks, at most one of each.
+// A rank waits for the ranks of the group that have not reached its collective. The program orders the collectives of a
+// rank, so a rank that others wait for and that waits for none is where a job stalls. Records are passed in the order
+// of their ranks, at most one of each.
 #ifndef PARTITA_RUNTIME_FLIGHT_RECORDER_WAITS_H_
 #define PARTITA_RUNTIME_FLIGHT_RECORDER_WAITS_H_
 
@@ -17,13 +17,13 @@ namespace partita {
 // The operations of a rank that have not ended.
 std::vector<const FlownOperation*> PendingOf(const FlightRecord& record);
 
-// Of the group's ranks those that have not come to an operation of `record`; those without a record, of which nobody
-// knows, only if all others have come. Empty where the ranks of the group are not known, or call it in pairs.
+// The ranks of the group that have not reached an operation of `record`; ranks without a record only if all others have
+// reached it. Empty if the ranks of the group are unknown, or call it in pairs.
 std::vector<int> MissingIn(std::span<const FlightRecord> records, const FlightRecord& record,
                            const FlownOperation& operation);
 
-// At the end of the chain of waits that begins at `rank`: a rank that waits for nobody, or of which there is no record;
-// `rank` itself if it is in no collective, or in one that nobody is missing in, unless another is still at work there.
+// The end of the chain of waits that begins at `rank`: a rank that waits for none, or has no record. It is `rank`
+// itself if it is in no collective, or in one that every rank has reached, unless another rank is still at work there.
 int RootOfWait(std::span<const FlightRecord> records, int rank);
 
 // "all_reduce of 100 f32 (sequence number 17)".

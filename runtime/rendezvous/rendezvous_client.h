@@ -31,9 +31,9 @@ class RendezvousClient : public KeyValueStore {
     std::function<void(const absl::Status&)> on_failure = [](const absl::Status&) {};
   };
 
-  // Waits until all ranks have joined, and before that until a job of which this rank was a part, and which has failed,
-  // is gone. kInvalidArgument: refused (wrong token, no agreement on TLS, a rank that is there already, another number
-  // of ranks). kUnavailable: no server, or ranks that do not come: they are named.
+  // Waits until all ranks have joined, and before that until a failed job with this rank is gone. kInvalidArgument:
+  // refused (wrong token, no agreement on TLS, a rank that has already joined, another number of ranks). kUnavailable:
+  // no server, or missing ranks, which it names.
   static absl::StatusOr<std::unique_ptr<RendezvousClient>> Join(const Options& options);
   ~RendezvousClient() override = default;  // as Leave
 

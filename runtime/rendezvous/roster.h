@@ -1,5 +1,4 @@
-// Who has joined a job, what they have told each other, and what each is to be told: the rendezvous without its
-// network.
+// The rendezvous without its network: which ranks have joined a job, what they sent, and what to send to each.
 #ifndef PARTITA_RUNTIME_RENDEZVOUS_ROSTER_H_
 #define PARTITA_RUNTIME_RENDEZVOUS_ROSTER_H_
 
@@ -15,7 +14,7 @@
 
 namespace partita {
 
-// Thread-compatible. Times are passed in. What ranks are to be told is appended to `out`, in order.
+// Thread-compatible. The caller passes times. Messages to ranks are appended to `out`, in order.
 class Roster {
  public:
   using Time = std::chrono::steady_clock::time_point;

@@ -7,7 +7,7 @@
 //
 // Where an order has no match, its precision is 1 / (2^k n-grams), at the k-th such order (mteval-v13a; method 3 of
 // Chen and Cherry, A Systematic Comparison of Smoothing Techniques for Sentence-Level BLEU, WMT 2014); where no order
-// has one, or none n-grams, BLEU is 0. That is what sacreBLEU computes unless it is told otherwise.
+// has one, or none n-grams, BLEU is 0. That is what sacreBLEU computes by default.
 #ifndef PARTITA_RUNTIME_SCORES_BLEU_H_
 #define PARTITA_RUNTIME_SCORES_BLEU_H_
 

@@ -1,4 +1,4 @@
-// The words that a score counts: a line of text taken apart by a rule that everybody who compares scores uses.
+// Splits a line of text into the words that a score counts, by the rules that published scores use.
 //
 //   none   what stands between white space
 //   13a    that of NIST's mteval-v13a, which WMT uses: ASCII punctuation is set apart, a period or comma between digits

@@ -1,4 +1,4 @@
-// The line that training prints every so many steps.
+// The line that training prints every N steps.
 #ifndef PARTITA_RUNTIME_TELEMETRY_PROGRESS_H_
 #define PARTITA_RUNTIME_TELEMETRY_PROGRESS_H_
 
@@ -17,7 +17,7 @@ struct Progress {
   double samples_per_s = 0;
   double step_ms = 0;
   int64_t memory_bytes = 0;                                  // of the rank that uses most
-  int64_t memory_limit = 0;                                  // of that rank; 0: none, left out
+  int64_t memory_limit = 0;                                  // of that rank; 0: none, omitted
   std::vector<std::pair<std::string, double>> metrics = {};  // those of the graph, by name
 };
 

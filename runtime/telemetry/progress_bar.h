@@ -14,8 +14,8 @@ namespace partita {
 // Moves to the beginning of the line and clears it.
 inline constexpr char kClearLine[] = "\r\x1b[K";
 
-// "[======>        ]  42 %  step 420/1000  loss 2.301  812 samples/s  0:12 left", at most `columns` characters, of
-// which the bar takes what the rest leaves it. `seconds_left` below 0: not known yet, and left out.
+// "[======>        ]  42 %  step 420/1000  loss 2.301  812 samples/s  0:12 left", at most `columns` characters; the bar
+// fills the space that the rest leaves. `seconds_left` below 0: not known yet, omitted.
 std::string FormatProgressBar(const Progress& progress, int64_t steps, double seconds_left, size_t columns);
 
 // "0:07", "12:34", "1:02:03"
@@ -24,10 +24,10 @@ std::string FormatDuration(double seconds);
 // On standard error. Not copied; one at a time; thread-compatible.
 class ProgressBar {
  public:
-  // Whether standard error is a terminal that understands kClearLine. Elsewhere lines of the log tell of progress.
+  // Whether standard error is a terminal that understands kClearLine. Elsewhere lines of the log report progress.
   static bool HasTerminal();
 
-  // Of a run of so many steps.
+  // For a run of this number of steps.
   explicit ProgressBar(int64_t steps) : steps_(steps) {}
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;

@@ -39,7 +39,7 @@ class BatchFeed {
   struct Place {
     int rank = 0;
     size_t field = 0;  // of the source's
-    HeldTensor part;   // of the rank's rows: `global` is as long as they are
+    HeldTensor part;   // of the rank's rows: `global` has their number of rows
   };
 
   struct Bucket {
@@ -56,8 +56,8 @@ class BatchFeed {
   std::vector<Bucket> buckets_;
 };
 
-// kInvalidArgument: a source of these fields, in batches of so many rows, does not fill an input of the entry point;
-// the input is named. BatchFeed::Create refuses the same.
+// kInvalidArgument: a source of these fields, in batches of this number of rows, does not fill an input of the entry
+// point; the error names the input. BatchFeed::Create refuses the same.
 absl::Status CheckFeed(const EntryPoint& entry, const std::vector<Field>& fields, int64_t batch_rows);
 
 // Bytes of the batches that Prefetch makes ahead for these ranks of a process. `schedules`: of the entry point, by

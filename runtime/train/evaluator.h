@@ -41,7 +41,8 @@ absl::StatusOr<std::optional<Evaluation>> EvaluateSet(Session& session, const Se
 // entry point would count them: it does not weigh them, or samples influence each other in it. The node is named.
 absl::Status CheckLastBatch(const EntryPoint& entry, const SetResults& results, const BatchSource& source);
 
-// Collective. kInternal unless the bytes since the last ResetCounters are those of so many steps, group by group.
+// Collective. kInternal unless the bytes since the last ResetCounters are those of this number of steps, group by
+// group.
 absl::Status CheckTraffic(const Session& session, const EntrySteps& steps);
 // What the layouts predict of them.
 std::vector<MoveBytes> PredictedBytes(const Session& session, const EntrySteps& steps);

@@ -38,7 +38,7 @@ absl::Status SaveModel(const Session& session, const Model& model, ModelRecord r
 absl::Status SaveStates(const Session& session, const Model& model, const ModelRecord& record, States states,
                         const std::string& path);
 
-// A file of states, of which the header has been read.
+// A file of states with its header read.
 class ModelFile {
  public:
   // kInvalidArgument, before memory is taken for the tensors: one that is no state of the graph and no training can
@@ -61,11 +61,11 @@ class ModelFile {
   ModelRecord record_;
 };
 
-// To the ranks of this process, of which every process has read the same file. A state that training added, and that
-// the file lacks, is as at the start of training; one that evaluation reads stands for a parameter, and so is the
-// parameter. Collective; no process holds more of a state than its ranks do. kInvalidArgument before any state is
-// changed: a state of the user's graph that the file lacks, another type or shape. Afterwards: the file was changed
-// while it was read, and the states are of no use.
+// Loads the states into the ranks of this process; every process reads the same file. A state that training added and
+// the file lacks gets its initial value; one that evaluation reads in place of a parameter gets the parameter's value.
+// Collective; no process holds more of a state than its ranks do. kInvalidArgument before any state is changed: the
+// file lacks a state of the user's graph, or has another type or shape. Afterwards: the file was changed while it was
+// read, and the states are invalid.
 absl::Status LoadStates(Session& session, const CheckedFile& file);
 
 }  // namespace partita

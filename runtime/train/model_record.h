@@ -31,20 +31,20 @@ struct Preprocessing {
 
 // The best result of a test set so far.
 struct BestScore {
-  std::string metric;  // accuracy, of which more is better; or loss
+  std::string metric;  // accuracy, higher is better; or loss
   double value = 0;
 
   // Also than a score of another metric, which the graph no longer has.
   bool IsBeatenBy(const BestScore& other) const;
 };
 
-// What a run was told, by name.
+// The settings of a run, by name.
 using Settings = std::map<std::string, std::string>;
 
 struct TrainingPosition {
   int64_t step = 0;  // steps done, which is the number of the next batch
   Settings run;      // what decides which samples a step sees: the same in a run that goes on
-  Settings recipe;   // what a run that goes on may be told anew
+  Settings recipe;   // what a resumed run may change
   std::optional<BestScore> best = {};
 };
 

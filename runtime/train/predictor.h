@@ -17,10 +17,9 @@ namespace partita {
 // The predicted values of all samples, in the set's order: each a tensor whose first dimension is the samples.
 using Predictions = std::vector<HostTensor>;
 
-// Collective. `source` is of BatchMode::kEvaluation, whose filled-up rows are left out and whose empty samples have
-// zeros. Empty if `*stop` (may be null) became non-zero before the end. kInvalidArgument: the program has no entry
-// point `predict`, a value has not the batch's rows in its first dimension, or the source does not fill an input or has
-// buckets.
+// Collective. `source` is of BatchMode::kEvaluation; padding rows are dropped, and empty samples have zeros. Empty if
+// `*stop` (may be null) became non-zero before the end. kInvalidArgument: the program has no entry point `predict`, a
+// value has not the batch's rows in its first dimension, or the source does not fill an input or has buckets.
 absl::StatusOr<std::optional<Predictions>> PredictSet(Session& session, std::shared_ptr<const BatchSource> source,
                                                       const std::atomic<int>* stop);
 

@@ -1,4 +1,4 @@
-// Processes of a job are told to stop one by one, but must do so after the same step.
+// Makes processes of a job stop after the same step, although they receive the signal one by one.
 #ifndef PARTITA_RUNTIME_TRAIN_STOP_VOTE_H_
 #define PARTITA_RUNTIME_TRAIN_STOP_VOTE_H_
 
@@ -33,8 +33,8 @@ class StopVote {
   // Where the inputs of a step of `entry` are written: what this process says in it.
   void Cast(std::string_view entry) const;
 
-  // Collective, when the step's results have been taken (Session::Finish): the largest value of the flag in any
-  // process; 0: go on.
+  // Collective, after the step's results have been taken (Session::Finish): the largest value of the flag in any
+  // process; 0: continue.
   absl::StatusOr<int> Outcome() const;
 
  private:

@@ -26,15 +26,15 @@
 namespace partita {
 
 struct TrainingData {
-  std::shared_ptr<const BatchSource> training;      // null: there is none, or nobody asked for it
-  std::shared_ptr<const BatchSource> test;          // likewise
+  std::shared_ptr<const BatchSource> training;      // null: there is none, or it was not requested
+  std::shared_ptr<const BatchSource> test;          // as above
   std::string manifest;                             // differs for different data: what processes of a job compare
   std::optional<Preprocessing> preprocessing = {};  // what was done to images; none: the data is no images of bytes
   ByteScales scales = {};                           // what became of the bytes of arrays, by field
   // Fields of bytes that the program is to make numbers of (ProgramOptions::given), and how.
   std::map<std::string, Normalization> pixels = {};
   int64_t decode_bytes = 0;  // that decoding pictures may take, on all decode threads together
-  // Files that this process could not use and left out, until now.
+  // Unusable files that this process has skipped so far.
   std::function<int64_t()> left_out_files = [] { return int64_t{0}; };
   // How results of the test set follow from those of its batches. Needed where there is a test set.
   SetResults set_results = {};
@@ -45,22 +45,22 @@ struct EpochResult {
   int64_t steps = 0;         // done in this epoch by this run
   int64_t done = 0;          // steps of the epoch that are done, with those of runs before
   int64_t of = 0;            // steps of a whole epoch
-  double loss = 0;           // mean over the steps, with those of a run before that it goes on from
-  Metrics metrics;           // likewise
+  double loss = 0;           // mean over the steps, including those of a run that it resumes
+  Metrics metrics;           // also a mean over the steps
   double seconds = 0;        // of training, without evaluation
   int64_t samples = 0;       // trained on
   double learning_rate = 0;  // of the last step
   // Of the set after the epoch, or within it, where that was enough; none if stopped before, or there is no test set.
   std::optional<double> test_loss;
-  Metrics test_metrics;  // likewise
+  Metrics test_metrics;  // of the same set
 };
 
-// What a run did, also when it ended with an error; of one that went on, without what was done before it.
+// What a run did, also when it ended with an error; for a resumed run, without the steps before it.
 struct TrainingResult {
   std::vector<EpochResult> epochs;
-  int64_t steps = 0;          // with those that were left out
+  int64_t steps = 0;          // including skipped ones
   int64_t skipped_steps = 0;  // of them
-  EntrySteps steps_of = {};   // that the traffic is of; where steps were left out, those behind the last of them
+  EntrySteps steps_of = {};   // the steps of the traffic; after a skipped step, only those after it
   int64_t samples = 0;
   double seconds = 0;                 // of training, without evaluation
   double data_wait_seconds = 0;       // of these, in which the next batch was not ready
@@ -94,23 +94,22 @@ TrainingPauses Together(TrainingPauses first, TrainingPauses second);
 
 struct TrainingOptions {
   int64_t epochs = 1;      // 0: as many as `steps` takes
-  int64_t steps = 0;       // ends after so many if that is earlier; 0: epochs alone
+  int64_t steps = 0;       // ends after this number of steps if that is earlier; 0: only epochs count
   int64_t first_step = 0;  // of them, those that were done before: the states are those behind them
-  // Of these steps, those of the epoch that is gone on with; if they are all of it, its evaluation is still to come.
+  // Of these steps, those of the epoch to resume; if the epoch is complete, its evaluation is still to come.
   LossSums first_epoch = {};
-  // So many steps at most may be left out because they were not applied: their loss or the norm of their gradients is
-  // not finite. Such a step counts as done, its batch is not seen again, and all ranks leave it out alike. One more
-  // ends the run.
+  // The most steps to skip because they were not applied: their loss or the norm of their gradients is not finite. A
+  // skipped step counts as done, its batch is not used again, and all ranks skip it alike. One more ends the run.
   int64_t skip_budget = 0;
-  // Of each that is left out: how many steps are done then, and why it was not applied.
+  // Called for each skipped step with the number of steps done and why it was not applied.
   std::function<void(int64_t step, const absl::Status& why)> on_skip = [](int64_t, const absl::Status&) {};
-  // Whether training may end at an evaluation of the test set: asked after each epoch, and within epochs behind all
-  // multiples of so many steps (0: none), which changes no bit of what is trained. All processes must answer alike.
+  // Whether training may end at an evaluation of the test set: asked after each epoch, and within epochs after every
+  // multiple of this number of steps (0: none). Training stays bitwise identical. All processes must answer alike.
   int64_t evaluate_every = 0;
   std::function<bool(int64_t step, const Evaluation&)> is_enough = [](int64_t, const Evaluation&) { return false; };
   TrainingPauses pauses = {};
-  // Set non-zero by anybody at any time, in any process: the steps in flight are finished, at most two, where ranks
-  // live in several processes also the next one or two, in which they tell each other, and Train returns OK.
+  // Any thread of any process may set it non-zero at any time. Then the steps in flight finish, at most two; with
+  // several processes also the next one or two, in which they notify each other. Train returns OK.
   const std::atomic<int>* stop = nullptr;
   std::function<void()> on_step = [] {};  // after each training step; the next one may run (Session::Begin)
   double progress_seconds = 2;            // time between two calls of on_progress
@@ -124,9 +123,9 @@ int64_t PlannedSteps(const TrainingOptions& options, int64_t batches_per_epoch);
 // A schedule that has no length of its own (steps == 0) gets that of the run.
 void SetScheduleLength(int64_t steps, LearningRate& rate);
 
-// `data` has a training set. `result` holds what was done whatever is returned. kOutOfRange: a step more than may be
-// left out was not applied, for its loss or the norm of its gradients is not finite: step, node and the first value
-// that is not. IsDataError: a batch could not be made; the steps before it are done, and the states are those behind
+// `data` has a training set. `result` holds what was done for every return value. kOutOfRange: more steps than may be
+// skipped were not applied, because the loss or the norm of the gradients is not finite; names step, node and the first
+// such value. IsDataError: a batch could not be made; the steps before it are done, and the states are those after
 // them.
 absl::Status Train(Session& session, const TrainingData& data, const TrainingOptions& options, TrainingResult& result);
 

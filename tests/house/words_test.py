@@ -6,7 +6,7 @@ from tests.house import repository, words
 
 # What is checked, by the beginning of its path.
 DOCUMENTS = ("CHANGELOG.md", "CONTRIBUTING.md")
-HEADERS = ("graph/", "ops/", "partita/", "partitioner/", "tools/")
+HEADERS = ("graph/", "ops/", "partita/", "partitioner/", "runtime/", "tools/")
 HELP = ("tools/trainer_flags.cc", "tools/benchmark_flags.cc", "tools/models/build_model.cc", "tools/peer/step_values.cc",
         "tests/fuzz/fuzz.cc")
 

@@ -29,9 +29,9 @@ class Backend {
   // the job has other ranks than the program. With a GPU see also gpu.h.
   static absl::StatusOr<std::unique_ptr<Backend>> Open(const Program& program, const SessionOptions& options);
 
-  // To plan for so many ranks, none of which will run: there are no local ranks and no world. The options' job is not
-  // looked at. Where there is no GPU, one is described (gpu.h); in a build without CUDA that is kUnavailable. On the
-  // host nothing is timed: kernels are those of earlier runs, or of the rule.
+  // For planning with this number of ranks, none of which will run: there are no local ranks and no world. The options'
+  // job is ignored. Without a GPU, a description replaces it (gpu.h); a build without CUDA returns kUnavailable. On the
+  // host nothing is timed: kernels are those of earlier runs, or the rule's.
   static absl::StatusOr<std::unique_ptr<Backend>> OpenToPlan(int ranks, Spread spread, const SessionOptions& options);
   ~Backend();
 

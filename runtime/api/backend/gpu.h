@@ -16,15 +16,15 @@ namespace partita {
 
 class Job;
 
-// Opens the GPU of the options. A recorded timeline comes from CUPTI or, where that cannot be had (`warn` is told),
-// from events, which make steps slower. kUnavailable: there is none, or this program cannot use it. kInvalidArgument:
-// there are fewer.
+// Opens the GPU of the options. A recorded timeline comes from CUPTI or, if that is not available (reported to `warn`),
+// from events, which slow down steps. kUnavailable: there is no GPU, or this program cannot use it. kInvalidArgument:
+// the index is out of range.
 absl::StatusOr<std::unique_ptr<Device>> OpenGpu(const SessionOptions& options);
 
 // As its maker calls it: "NVIDIA H200".
 std::string GpuModel(const Device& gpu);
 
-// Over so many streams launches are spread unless the options say otherwise: an inception block has four branches.
+// The default number of streams for launches: an inception block has four branches.
 inline constexpr int kComputeStreamsOfGpu = 4;
 
 // The same of the GPU that has this index, which is not opened; of the one that is described (DescribeGpu) if there is
@@ -37,8 +37,8 @@ absl::Status CheckRanksOfGpu(int ranks, const std::string& gpu);
 // The kernels for ranks on `gpu`, as the options of its kind say.
 absl::StatusOr<std::unique_ptr<KernelLibrary>> MakeGpuKernels(Device& gpu, const SessionOptions& options);
 
-// A GPU that is not here, to plan for: an H200, with the kernels that its libraries name by its description, none of
-// which can be created. Nothing is timed, and no plans are kept.
+// An absent GPU for planning: an H200, with the kernels that its libraries list for its description, none of which can
+// be created. Nothing is timed, and no plans are stored.
 struct DescribedGpu {
   std::string name;
   int64_t memory_bytes = 0;

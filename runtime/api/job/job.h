@@ -1,5 +1,6 @@
 // The processes among which the ranks of a program are spread, as a session sees them: which ranks live here, how they
-// talk in a step, and what the processes tell each other between steps. A session without a job owns all ranks.
+// communicate in a step, and what messages the processes exchange between steps. A session without a job owns all
+// ranks.
 #ifndef PARTITA_RUNTIME_API_JOB_JOB_H_
 #define PARTITA_RUNTIME_API_JOB_JOB_H_
 
@@ -25,8 +26,9 @@ class Job {
   // For the ranks of this process.
   virtual World& world() = 0;
 
-  // Where the ranks of this process meet in steps, if not in world(): it is aborted when the job fails, and what was
-  // recorded there is told with that. Null: it is about to go. A job that notices no failures need not care.
+  // The world in which the ranks of this process communicate in steps, if it is not world(). The job aborts it when it
+  // fails, and reports its records. Null: the world is about to be destroyed. A job that notices no failures may ignore
+  // this.
   virtual void SetStepWorld(World* /*world*/) {}
 
   // How long processes may take to find each other.

@@ -1,4 +1,4 @@
-// What the processes of a job tell each other between steps (Job::AllGather), and how it is known to be what was meant.
+// The messages that processes of a job exchange between steps (Job::AllGather), and the checks that they match.
 //
 // A message travels behind a header: its kind, its number among the messages of this process, its size. All processes
 // compare all headers before any of them takes memory for what follows, so one that is elsewhere in its run than the
@@ -58,9 +58,9 @@ struct MessageHeader {
 };
 static_assert(sizeof(MessageHeader) == 16);
 
-// `headers`: of all processes, in the order of their first ranks, `own` among them. kUnavailable: two processes do not
-// send the same, or one more than `most_bytes`. The same sentence on all processes, as long as their `most_bytes` are
-// the same.
+// `headers`: of all processes, in the order of their first ranks, `own` among them. kUnavailable: two processes send
+// different kinds of messages, or one sends more than `most_bytes`. The error is equal on all processes if their
+// `most_bytes` are equal.
 absl::Status CheckHeaders(const Message& own, std::span<const MessageHeader> headers);
 
 }  // namespace partita

@@ -69,7 +69,7 @@ class PackedReader {
     return 0;
   }
 
-  // Null: not so many are left.
+  // Null: fewer are left.
   const char* NextBytes(int64_t count) {
     const int64_t left = static_cast<int64_t>(bytes_.size()) - next_;
     if (count < 0 || count > left) Refuse(fmt::format("{} bytes at byte {}; expected {}", left, next_, count));

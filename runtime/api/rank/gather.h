@@ -10,7 +10,7 @@
 
 namespace partita {
 
-// A dense row-major tensor in memory of somebody else's.
+// A dense row-major tensor in memory that it does not own.
 struct ConstTensor {
   DType dtype = DType::kF32;
   Shape shape;
@@ -47,7 +47,7 @@ struct WholeValue {
   DType dtype = DType::kF32;
   Shape shape;
   std::vector<double> elements;
-  // Wherever the layout says R, the ranks hold the same bits.
+  // Wherever the layout says R, the ranks' values are bitwise identical.
   bool replicas_equal = true;
 };
 

@@ -21,7 +21,7 @@ class Job;
 struct KernelArguments;
 struct LocalNode;
 
-// What ranks run on, and what that is told.
+// The device that ranks run on, and its options.
 struct DeviceOptions {
   // The GPU of all ranks of this process; unset: each rank is a device of the host. On a GPU nothing looks for the
   // first value that is not finite (Session::Diagnose), and a rank's memory is used as planned, without canaries.
@@ -52,10 +52,10 @@ struct TestOptions {
   std::function<void(const LocalNode&, const KernelArguments&)> after_kernel = nullptr;
 };
 
-// Of a step that stands still: a rank of this process computes nothing for `timeout`, and waits for nobody else.
-// Nothing can end its thread; the others end, as after Session::Abort, and `on_stall` is told on a thread of its own,
-// with what the ranks of this process had done. The step's call returns when the thread goes on, if ever. 0: nobody
-// looks; nor do they on a GPU.
+// Detection of a stalled step: a rank of this process neither computes nor waits for a peer for `timeout`. Its thread
+// cannot be ended. The other ranks end as after Session::Abort, and a separate thread calls `on_stall` with the records
+// of this process. The step's call returns when the stalled thread resumes, if ever. 0: no detection, as always on a
+// GPU.
 struct StallOptions {
   std::chrono::milliseconds timeout{0};
   std::function<void(const absl::Status&, const std::vector<FlightRecord>&)> on_stall = nullptr;

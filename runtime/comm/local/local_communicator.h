@@ -1,9 +1,9 @@
 // Communicators among ranks that are threads of one process: peers read and write each other's memory.
 //
-// Streams must be HostStreams. A collective blocks its stream's thread (which spins first only where it is told to) and
-// passes only when no peer touches its buffers any more. AllReduce is reduce-scatter and all-gather over balanced
-// blocks of the flat buffer; reductions run in ascending rank order at the owner of a block, so all ranks get the same
-// bits.
+// Streams must be HostStreams. A collective blocks its stream's thread (which first spins only if configured) and
+// returns only when no peer touches its buffers any more. AllReduce is reduce-scatter and all-gather over balanced
+// blocks of the flat buffer; reductions run in ascending rank order at the owner of a block, so the results are bitwise
+// identical on all ranks.
 #ifndef PARTITA_RUNTIME_COMM_LOCAL_LOCAL_COMMUNICATOR_H_
 #define PARTITA_RUNTIME_COMM_LOCAL_LOCAL_COMMUNICATOR_H_
 
@@ -23,8 +23,8 @@ struct LocalWorldState;
 struct LocalWorldOptions {
   // A collective in which a rank waits longer for its peers ends with kUnavailable.
   std::chrono::milliseconds longest_wait = kLongestWait;
-  // That a rank which waits looks for its peers before it sleeps: for ranks that have all their threads' cores for
-  // themselves. Others would keep the core from the peer that they wait for.
+  // How long a waiting rank spins before blocking. Only for ranks that have all their threads' cores for themselves;
+  // others would keep the core from the peer that they wait for.
   std::chrono::microseconds spin{0};
 };
 

@@ -1,9 +1,10 @@
 // Where the ranks of a group meet. All the waiting, matching and aborting of local collectives is here.
 //
-// A collective's last rank to arrive finds the calls of all others, and begins to copy and reduce. The work of each
-// rank is cut into parts; ranks that wake take parts that nobody has begun, so that nobody waits for one that is still
-// asleep. Of little the last rank does all: one hand-over between threads costs more than tens of kilobytes. Pairs of a
-// SendReceive meet one by one; who comes second copies both ways, in pieces, and the other helps when it wakes.
+// The last rank to arrive at a collective finds the calls of all others, and begins to copy and reduce. The work of
+// each rank is cut into parts; ranks that wake take unstarted parts, so that no rank waits for one that is still
+// asleep. The last rank does small work alone: one hand-over between threads costs more than tens of kilobytes. Pairs
+// of a SendReceive are matched one by one; the rank that arrives second copies both ways, in pieces, and the other
+// helps when it wakes.
 //
 // Ranks that have a core each come to most meetings within less time than a thread takes to fall asleep and to wake:
 // who waits looks for that long whether anything has changed, without the lock, and only then sleeps.
@@ -28,7 +29,7 @@ namespace partita {
 class LocalGroup {
  public:
   // `abort_world` is called, without any lock held, with the error of a mismatch, or of a wait for peers that was
-  // longer than `longest_wait`. Who waits spins for so long before it sleeps.
+  // longer than `longest_wait`. Waiting ranks spin for `spin` before blocking.
   LocalGroup(int id, std::vector<int> ranks, std::chrono::microseconds spin, std::chrono::milliseconds longest_wait,
              std::function<void(const absl::Status&)> abort_world);
 
@@ -84,7 +85,7 @@ class LocalGroup {
   uint64_t round_ = 0;              // collectives that have ended
   int parts_ = 0;                   // into which the work of each rank is cut; 0: not all have come
   int undone_ = 0;                  // parts of all ranks that have not ended
-  int copying_ = 0;  // parts and meetings that touch buffers now; nobody leaves an aborted call before it is 0
+  int copying_ = 0;  // parts and meetings that touch buffers now; an aborted call returns only when it is 0
   absl::Status aborted_;
 };
 

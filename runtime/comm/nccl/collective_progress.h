@@ -68,7 +68,7 @@ class CollectiveProgress {
   std::unique_ptr<Arena> counts_;  // unsigned long long of the GPU
   std::unique_ptr<Arena> seen_;    // the same, as the host sees them
 
-  std::deque<Enqueued> enqueued_;  // for as long as the group lives
+  std::deque<Enqueued> enqueued_;  // never destroyed before the group
   std::atomic<int64_t> launched_{0};
 
   mutable std::mutex mutex_;

@@ -43,8 +43,8 @@ struct NcclWorldOptions {
   std::chrono::milliseconds join_within = std::chrono::seconds(60);  // how long the others may take to come
   std::chrono::milliseconds poll_every{100};                         // of the watchdog; 0: Poll is called by hand
   std::chrono::milliseconds give_up_after = kLongestWait;            // a collective that has not ended then is stuck
-  // Sums must have the same bits in every run. NCCL_ALGO decides that, and the world leaves the environment as it is:
-  // rank 0 reports what NCCL will find there by `tell`, or by `warn` if it allows NVLS.
+  // Sums must be bitwise identical in every run. NCCL_ALGO decides that, and the world does not change the environment:
+  // rank 0 reports its value through `tell`, or through `warn` if it allows NVLS.
   bool deterministic = false;
   std::function<void(const std::string&)> warn = nullptr, tell = nullptr;
 };

@@ -5,7 +5,7 @@
 //                              rank order while the next one is on its way
 //   all_reduce                 the same over balanced blocks; a reduced chunk leaves at once for all ranks. Of little,
 //                              two ranks give each other all of it and both add, in the same order. Of much, ranks
-//                              that can read each other's memory say where it is and what is done there, no more
+//                              that can read each other's memory send only addresses and progress
 //
 // The bytes are those of `local`, and the bits too.
 #ifndef PARTITA_RUNTIME_COMM_PROCESSES_BLOCK_CALL_H_
@@ -57,9 +57,9 @@ struct BlockCall : CommCall {
   absl::Status Prepare(PeerMesh& mesh, PeerReader& reader, std::span<const int> ranks,
                        std::shared_ptr<ReductionScratch>& scratch);
 
-  // Moves and reduces. Slots are made of the tags and of what tells this call from all others: `run` (of the group),
-  // and by peer for send_receive. kUnavailable: a connection ended, or the mesh was closed; buffers may still be in use
-  // until it is.
+  // Moves and reduces. Slots combine the tags with what distinguishes this call from all others: `run` (of the group),
+  // and for send_receive the peer. kUnavailable: a connection ended, or the mesh was closed; buffers may still be in
+  // use until it is.
   absl::Status Run(uint64_t run, std::span<const uint64_t> runs_by_peer);
 
   // The peer for whose block Run waits now (position in the group), -1: none. Any thread.

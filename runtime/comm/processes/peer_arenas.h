@@ -13,8 +13,8 @@
 
 namespace partita {
 
-// Thread-compatible: collectives of a communicator run one after the other. What is mapped stays so as long as it
-// lives, also when its owner has given it back.
+// Thread-compatible: collectives of a communicator run one after the other. A mapping stays valid for the lifetime of
+// this object, even after its owner freed the arena.
 class PeerArenas {
  public:
   PeerArenas() = default;

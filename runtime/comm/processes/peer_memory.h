@@ -40,7 +40,7 @@ class PeerMemory {
   bool CanRead(int rank, const std::string& words);
 
   const int rank_;
-  std::unique_ptr<Arena> proof_;        // drawn; whoever finds it here reads the right process
+  std::unique_ptr<Arena> proof_;        // random bytes; a peer that finds them here reads the right process
   std::vector<pid_t> processes_;        // by rank; 0: it cannot be read
   std::vector<std::string> who_reads_;  // by rank: a '1' for each rank that it can read
 };

@@ -1,5 +1,5 @@
-// What two ranks tell each other beside their data. One that waits long says what it waits in (a probe), so that calls
-// that do not fit are found; the answer shows that the other is alive. One that fails says why before it goes.
+// Control messages between two ranks. A rank that waits long sends the call it waits in (a probe), so that mismatched
+// calls are found; the answer shows that the other rank is alive. A rank that fails sends the reason before it exits.
 #ifndef PARTITA_RUNTIME_COMM_PROCESSES_PEER_MESSAGE_H_
 #define PARTITA_RUNTIME_COMM_PROCESSES_PEER_MESSAGE_H_
 
@@ -27,7 +27,7 @@ struct PeerMessage {
   int32_t group = 0;
 
   // kProbe: the call in which the sender waits.
-  int64_t sequence = 0;       // the how manyth of the sender's calls
+  int64_t sequence = 0;       // the call's sequence number at the sender
   int64_t collectives = 0;    // calls so far that all ranks of the group make
   int64_t pair_sequence = 0;  // calls so far that only the two make
   CommOperation operation = CommOperation::kAllReduce;

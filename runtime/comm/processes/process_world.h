@@ -1,13 +1,14 @@
 // Communicators among ranks that are processes, one rank in each, over connections of their own (TCP, or memory in
 // common with ranks on the same host: transport/peer_mesh.h).
 //
-// Streams must be HostStreams. A collective blocks its stream's thread (never spins). What is sent is named by a hash
-// of the call and its size: calls that do not fit never meet, and are found when one has waited for `probe_after`.
-// Reductions give the same bits as `local`.
+// Streams must be HostStreams. A collective blocks its stream's thread (never spins). A hash of the call and its size
+// names each message: mismatched calls never match, and are found when one has waited for `probe_after`. Reductions are
+// bitwise identical to those of `local`.
 //
-// A rank whose connection ends without a word, that answers nothing for `timeout`, or whose bytes do not have their
-// checksum, ends the world of all others with kUnavailable, which names it, and the group, operation and sequence
-// number under way. Nobody without the job's token gets in; what goes over TCP is encrypted if all say so (`tls`).
+// A rank whose connection ends without a message, that does not answer for `timeout`, or whose bytes fail their
+// checksum, ends the world of all others with kUnavailable. The error names the rank, and the group, operation and
+// sequence number in progress. Only processes with the job's token are admitted; TCP traffic is encrypted if all ranks
+// ask for it (`tls`).
 #ifndef PARTITA_RUNTIME_COMM_PROCESSES_PROCESS_WORLD_H_
 #define PARTITA_RUNTIME_COMM_PROCESSES_PROCESS_WORLD_H_
 
@@ -49,7 +50,7 @@ class ProcessWorld : public World {
   absl::StatusOr<std::unique_ptr<Communicator>> CreateCommunicator(int group_id, std::vector<int> ranks,
                                                                    int rank) override;
   const FlightRecorder* recorder() const override;
-  // Tells the other ranks, whose worlds end with the same status.
+  // Notifies the other ranks, whose worlds end with the same status.
   void Abort(const absl::Status& status) override;
 
   // "; in flight: group 7: all_reduce of 20 f32 (sum), sequence number 2" for each collective under way; else empty.

@@ -1,7 +1,7 @@
 // What the communicators of a process share: the mesh, the calls under way, and who has failed.
 //
-// Each link's thread hears what its peer says; so the end of a connection is noticed at once, whatever else goes on.
-// One more thread asks peers that a call has waited long for.
+// Each link has a thread that receives from its peer, so the end of a connection is noticed at once. One more thread
+// probes peers that a call has waited long for.
 #ifndef PARTITA_RUNTIME_COMM_PROCESSES_PROCESS_WORLD_STATE_H_
 #define PARTITA_RUNTIME_COMM_PROCESSES_PROCESS_WORLD_STATE_H_
 

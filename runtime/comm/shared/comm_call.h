@@ -1,5 +1,5 @@
-// One rank's part of one collective: what was asked for, how it is told to people, and whether the parts of two ranks
-// fit together.
+// One rank's part of one collective: its arguments, its text for error messages, and whether the parts of two ranks
+// match.
 #ifndef PARTITA_RUNTIME_COMM_SHARED_COMM_CALL_H_
 #define PARTITA_RUNTIME_COMM_SHARED_COMM_CALL_H_
 
@@ -49,7 +49,7 @@ struct CommCall {
   CommPair self;                        // send_receive: blocks to itself
 
   // Of the present run; written by who runs it, read for the counters when it has ended.
-  int64_t sequence = 0;  // the how manyth call of this rank in the group, from 1
+  int64_t sequence = 0;  // the call's sequence number in the group, from 1
   int64_t wire = 0;      // bytes that left this rank, or came to it
   uint64_t waited = 0;   // cycles
 
@@ -76,7 +76,8 @@ struct CommCall {
   // Elements by which the calls of all ranks can be compared: as many on all; -1: each rank has its own.
   int64_t CommonCount() const;
 
-  // Bytes that leave this rank or come to it, in a group of so many ranks: this rank's part of the group's traffic.
+  // Bytes that leave this rank or arrive at it, in a group of this number of ranks: this rank's part of the group's
+  // traffic.
   int64_t WireBytes(int64_t size) const;
 };
 
@@ -114,8 +115,8 @@ inline const char* At(const ConstBuffer& buffer, int64_t element) {
   return static_cast<const char*>(buffer.data) + element * SizeOf(buffer.dtype);
 }
 
-// What one call of an all_to_all of blocks sends to the other, or one of so many parts of it: a share of the outermost
-// dimension, or where that has fewer elements than there are parts, of what lies in one of them. Returns its bytes.
+// What one call of an all_to_all of blocks sends to the other, or one of `parts` parts of it: a share of the outermost
+// dimension, or, if that has fewer elements than there are parts, of one of its elements. Returns its bytes.
 int64_t SetBlockCopy(const CommCall& from, const CommCall& to, int part, int parts, StridedCopy& copy);
 
 // dst = src, unless they are the same place. Zero bytes need no pointers.

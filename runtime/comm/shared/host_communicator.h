@@ -2,7 +2,7 @@
 // point to, and write each run to the flight recorder. Implemented by local and processes.
 //
 // AllReduce is reduce-scatter and all-gather over balanced blocks of the flat buffer; reductions run in ascending rank
-// order at the owner of a block. So all ranks get the same bits, and both give the same.
+// order at the owner of a block. So results are bitwise identical on all ranks and in both implementations.
 #ifndef PARTITA_RUNTIME_COMM_SHARED_HOST_COMMUNICATOR_H_
 #define PARTITA_RUNTIME_COMM_SHARED_HOST_COMMUNICATOR_H_
 

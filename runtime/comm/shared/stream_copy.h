@@ -1,4 +1,4 @@
-// A copy of much that nobody reads soon.
+// A copy of much data that is not read soon.
 #ifndef PARTITA_RUNTIME_COMM_SHARED_STREAM_COPY_H_
 #define PARTITA_RUNTIME_COMM_SHARED_STREAM_COPY_H_
 

@@ -2,7 +2,7 @@
 //
 // Every frame is numbered on both sides, and number and a seed that only the two ranks know go into its checksums
 // (XXH3-64): bits that changed on the way, and frames that are lost, doubled or not of this stream, are found before
-// what they say is believed. It is no protection from somebody who can change what is on the wire.
+// their content is used. It does not protect from an attacker who can change the traffic.
 #ifndef PARTITA_RUNTIME_COMM_TRANSPORT_FRAME_H_
 #define PARTITA_RUNTIME_COMM_TRANSPORT_FRAME_H_
 
@@ -21,7 +21,7 @@ struct FrameHeader {
     kEarlyBlock,  // a whole small one that was not
     kWant,        // the sender has memory for a block: it may come
     kOffer,       // the sender has a small block, but may send nothing early now
-    kCredit,      // so many bytes (slot) of early blocks have found their place
+    kCredit,      // this number of bytes (slot) of early blocks reached their buffers
     kMessage,     // of those who use the mesh
   };
 

@@ -11,8 +11,8 @@ namespace partita {
 // ended it and its memory stay where they are.
 class Passage {
  public:
-  // `rank`: of the world, to whom or from whom. `data`: only read if the block is sent. `early`: the same on both
-  // sides, a small block may go before it is asked for; that it has gone does not say then that anybody wants it.
+  // `rank`: the destination or source in the world. `data`: only read if the block is sent. `early`: equal on both
+  // sides; a small block may be sent before it is requested, so that it was sent does not show that the peer wants it.
   Passage(int rank, void* data, int64_t bytes, bool early)
       : rank_(rank), data_(static_cast<char*>(data)), bytes_(bytes), may_be_early_(early) {}
 

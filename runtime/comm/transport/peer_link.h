@@ -1,7 +1,7 @@
 // Blocks and messages between this rank and one other, over a stream: slots (slots.h) and frames (frame.h).
 //
-// One thread reads, and never waits to write: so whoever sends is read from sooner or later, and no two ranks wait for
-// each other. Another one writes large blocks; small ones are written by who sends them, where nothing is before them.
+// One thread reads and never waits to write, so every sender is read from eventually, and no two ranks wait for each
+// other. Another thread writes large blocks; the sending thread writes small ones itself if no block is queued.
 #ifndef PARTITA_RUNTIME_COMM_TRANSPORT_PEER_LINK_H_
 #define PARTITA_RUNTIME_COMM_TRANSPORT_PEER_LINK_H_
 
@@ -44,7 +44,7 @@ class PeerLink {
   // Close, and wait until the link's threads have ended; none of them may call it.
   void Stop();
 
-  // Start, and return soon. A slot names one block between the two ranks as long as either of them uses it.
+  // Start, and return soon. A slot names one block between the two ranks while either of them uses it.
   void Send(Passage& passage, uint64_t slot);
   void Receive(Passage& passage, uint64_t slot);
 
@@ -100,7 +100,7 @@ class PeerLink {
   PassageQueue ready_;       // to be written
   std::vector<Word> words_;  // the same, before them, from next_word_ on
   size_t next_word_ = 0;
-  bool writing_ = false;  // somebody writes a frame
+  bool writing_ = false;  // a thread is writing a frame
   bool reading_ = false;  // into the memory of a passage
   bool closed_ = false;
   bool broken_ = false;  // nothing can be written any more

@@ -1,9 +1,9 @@
 // A connection between each two ranks of a world, TCP, as it is or by TLS, or, on one host, shared memory, over which
 // they give each other blocks and messages.
 //
-// Made at once: every rank listens at one port until all ranks above it have come and proved that they know the job's
-// token (door.h, handshake.h); from then on nobody can connect any more. What comes over a connection is described in
-// frame.h and slots.h.
+// All connections are made at once: every rank listens at one port until all ranks above it have connected and proved
+// that they know the job's token (door.h, handshake.h). After that the port is closed. frame.h and slots.h describe the
+// protocol.
 #ifndef PARTITA_RUNTIME_COMM_TRANSPORT_PEER_MESH_H_
 #define PARTITA_RUNTIME_COMM_TRANSPORT_PEER_MESH_H_
 
@@ -59,8 +59,8 @@ class PeerMesh {
   // Waits until what was said is on its way.
   void Flush(std::chrono::milliseconds timeout);
 
-  // Ends all connections at once. When it returns, nothing touches a passage's memory any more, and all have ended.
-  // May be called by what hears of a rank.
+  // Ends all connections at once. When it returns, no thread touches a passage's memory any more, and all passages have
+  // ended. May be called from callbacks about a rank.
   void Close();
 
  private:

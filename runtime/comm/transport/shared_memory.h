@@ -1,8 +1,9 @@
 // Memory that two processes of one user on one host have in common, for a ring each way.
 //
-// One makes it (memfd) and says over an authenticated connection where it is: the other one opens it among the
-// descriptors of the first (/proc), which the system lets only the same user do, and finds the nonce there that it was
-// told. It has no name anywhere, and is gone with the two. Processes of two network namespaces have none.
+// One creates it (memfd) and sends its location over an authenticated connection. The other opens it among the
+// descriptors of the first (/proc), which the system allows only to the same user, and checks the nonce that it
+// received. The memory has no name and disappears with both processes. Processes in two network namespaces do not share
+// memory.
 #ifndef PARTITA_RUNTIME_COMM_TRANSPORT_SHARED_MEMORY_H_
 #define PARTITA_RUNTIME_COMM_TRANSPORT_SHARED_MEMORY_H_
 

@@ -8,8 +8,9 @@
 
 namespace partita {
 
-// One writes, the other one reads; either may end it. All zero: an empty ring. Who waits sleeps in the kernel (futex).
-// What the other side has written to the counters is not believed: it can end the ring, and not lead out of it.
+// One writes, the other one reads; either may end it. All zero: an empty ring. Waiting threads block in the kernel
+// (futex). Counters written by the other side are not trusted: wrong values end the ring and cannot cause accesses
+// outside of it.
 class SharedRing {
  public:
   static constexpr uint32_t kBytes = 256 << 10;  // stays in a core's cache between the two copies

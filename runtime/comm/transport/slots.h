@@ -1,9 +1,9 @@
 // Which blocks two ranks wait for and have to give, as one of them knows it: the protocol of a link without its stream.
 //
-// A block goes when its receiver has asked for it (want), so that it comes into the memory where it belongs. A small
-// one goes at once: nobody need wait for a question. What comes before its receiver has memory for it is kept, up to
-// kEarlyBytes; the receiver says when that much less lies here (credit). A sender that would exceed it only says that
-// it has the block (offer), and is asked for it as for a large one.
+// A sender transmits a block when the receiver requests it (want), so that it arrives directly in its buffer. It
+// transmits a small block at once, without a request. Blocks that arrive before the receiver has a buffer are stored,
+// up to kEarlyBytes; the receiver reports when stored bytes become free (credit). A sender that would exceed the limit
+// only announces the block (offer), and transmits it on request like a large one.
 #ifndef PARTITA_RUNTIME_COMM_TRANSPORT_SLOTS_H_
 #define PARTITA_RUNTIME_COMM_TRANSPORT_SLOTS_H_
 
@@ -45,7 +45,7 @@ class Slots {
   bool Arrived(Passage& passage, int64_t bytes, bool early);
   void Keep(uint64_t slot, std::vector<char> block);
 
-  // Bytes of early blocks that are to be told to the peer; 0: not yet.
+  // Bytes of early blocks to report to the peer; 0: not yet.
   int64_t TakeCredit();
 
   // All that have not ended are taken out.
@@ -56,9 +56,9 @@ class Slots {
   static int64_t EarlyCost(int64_t bytes) { return bytes + 64; }  // and what keeping it takes
 
   std::unordered_map<uint64_t, Passage*> sends_, receives_;  // that wait for the peer
-  std::unordered_set<uint64_t> wanted_, offered_;            // by the peer, of which this rank knows nothing yet
+  std::unordered_set<uint64_t> wanted_, offered_;            // by the peer, for blocks without a call of this rank yet
   std::unordered_map<uint64_t, std::vector<char>> early_;    // blocks that came before their time
-  int64_t sent_early_ = 0;                                   // of which the peer has not said that they are gone
+  int64_t sent_early_ = 0;                                   // that the peer has not reported as free
   int64_t kept_early_ = 0;
   int64_t credit_ = 0;
 };

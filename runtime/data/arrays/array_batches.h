@@ -48,7 +48,7 @@ class ArrayBatches : public BatchSource {
   struct Divisor {
     size_t field;
     std::vector<double> sums;  // of each row
-    bool may_vanish = false;   // in a batch of so many rows
+    bool may_vanish = false;   // in a batch of this number of rows
   };
   static std::vector<Divisor> DivisorsOf(const std::vector<ArrayField>& arrays, const SampleOrder& order);
 

@@ -1,4 +1,5 @@
-// A file of one array or of several with keys: .npy, .npz, safetensors, IDX (plain or gzip'd), told by its first bytes.
+// A file of one array or of several with keys: .npy, .npz, safetensors, IDX (plain or gzip'd), identified by its first
+// bytes.
 //
 // Errors are kInvalidArgument and name the file and the array; kResourceExhausted: there is not so much memory.
 // Thread-compatible.

@@ -1,5 +1,4 @@
-// Which samples a batch has where each batch is of one bucket: a function of the seed and the batch's number, whoever
-// asks.
+// The samples of a batch if each batch has one bucket: a pure function of the seed and the batch's number.
 //
 // Samples stand bucket by bucket, the smallest first, and every R of them are a batch, of the bucket of its last one:
 // what is left of a bucket, too few for a batch, fits into the next larger one and goes there. So however many buckets

@@ -1,8 +1,8 @@
 // Batches of a parallel text for a model of translation.
 //
 // Fields are those of pair_fields.h, and of each row a weight, as runtime/data/sample_order.h has it; bucket_order.h
-// says which pairs a batch has. A pair with m and n words is in the smallest bucket that it fits into: m <= S and
-// n + 1 <= T. A batch is a function of its number, whoever asks. Thread-safe.
+// says which pairs a batch has. A pair with m and n words is in the smallest bucket that it fits into: m <= S and n + 1
+// <= T. A batch is a pure function of its number. Thread-safe.
 #ifndef PARTITA_RUNTIME_DATA_PAIRS_PAIR_BATCHES_H_
 #define PARTITA_RUNTIME_DATA_PAIRS_PAIR_BATCHES_H_
 
@@ -34,8 +34,8 @@ struct PairBatchOptions {
 
 class PairBatches : public BatchSource {
  public:
-  // kInvalidArgument: what PairSizeOf and SampleOrder::Check refuse; buckets of which neither holds the other, or more
-  // than 256; a pair that is too long, with its file and line.
+  // kInvalidArgument: what PairSizeOf and SampleOrder::Check refuse; two buckets that do not nest, or more than 256; a
+  // pair that is too long, with its file and line.
   static absl::StatusOr<std::shared_ptr<PairBatches>> Create(PairSet pairs, const PairBatchOptions& options);
 
   const std::vector<Field>& fields() const override { return fields_.back(); }

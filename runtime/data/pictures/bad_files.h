@@ -1,4 +1,4 @@
-// What becomes of files that cannot be used: they end the run, or are left out and counted.
+// The policy for unusable files: they end the run, or are skipped and counted.
 #ifndef PARTITA_RUNTIME_DATA_PICTURES_BAD_FILES_H_
 #define PARTITA_RUNTIME_DATA_PICTURES_BAD_FILES_H_
 
@@ -15,7 +15,7 @@ enum class BadFilePolicy { kStop, kSkip };
 // Follows the sentence about a file that ends the run.
 inline constexpr char kSkipHint[] = "; --bad-files=skip skips such files";
 
-// What was left out. Thread-compatible.
+// The files that were skipped. Thread-compatible.
 struct BadFiles {
   static constexpr size_t kTold = 5;
 

@@ -19,7 +19,7 @@ namespace partita {
 // Thread-safe.
 class DecodeThreads {
  public:
-  // `count` with the thread that calls Run, at least 1. kResourceExhausted: there are not so many.
+  // `count` includes the thread that calls Run, at least 1. kResourceExhausted: the system allows fewer threads.
   static absl::StatusOr<std::shared_ptr<DecodeThreads>> Start(int64_t count);
   DecodeThreads(const DecodeThreads&) = delete;
   DecodeThreads& operator=(const DecodeThreads&) = delete;
@@ -41,7 +41,7 @@ class DecodeThreads {
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<Job*> jobs_;  // those that have something left to hand out
+  std::deque<Job*> jobs_;  // those with work left
   bool ended_ = false;
   std::vector<std::thread> threads_;
 };

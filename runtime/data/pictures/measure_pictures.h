@@ -11,12 +11,12 @@
 
 namespace partita {
 
-// Of at most so many pictures.
+// The most pictures to measure.
 inline constexpr int64_t kMeasuredPictures = 1024;
 
-// Of the middles of a sample of the set, which is always the same, whatever the seed of a run: what was measured when a
-// model was trained is measured again when it is evaluated. From exact integer sums, so that every process gets the
-// same bits. Pictures that are damaged are told to `bad`. kInvalidArgument: there are none.
+// Of the centers of a sample of the set. The sample does not depend on a run's seed, so that training and evaluation of
+// a model measure the same values. From exact integer sums, so that all processes get bitwise identical values. Damaged
+// pictures are reported to `bad`. kInvalidArgument: there are no pictures.
 absl::StatusOr<Normalization> MeasurePictures(const PictureSet& set, const ViewOptions& views, int channels,
                                               DecodeThreads& threads, BadFiles& bad);
 

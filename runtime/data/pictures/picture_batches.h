@@ -2,8 +2,8 @@
 // are asked for, of those rows alone, by DecodeThreads of any number: what a row holds depends on the sample and the
 // epoch.
 //
-// A picture that turns out to be damaged is an error, or is left out: training takes the sample behind it in the set in
-// its place, an evaluation needs a set of which DropDamaged has taken such pictures out.
+// A picture that turns out to be damaged is an error, or is skipped: training uses the next sample of the set instead,
+// and an evaluation needs a set from which DropDamaged has removed such pictures.
 #ifndef PARTITA_RUNTIME_DATA_PICTURES_PICTURE_BATCHES_H_
 #define PARTITA_RUNTIME_DATA_PICTURES_PICTURE_BATCHES_H_
 
@@ -47,7 +47,7 @@ struct PictureBatchOptions {
   PictureFields fields = {};
   BadFilePolicy bad_files = BadFilePolicy::kStop;
   std::function<void(const std::string&)> warn = [](const std::string&) {
-  };  // of each that is left out, once; any thread
+  };  // called once for each skipped picture, on any thread
 };
 
 class PictureBatches : public BatchSource {
@@ -64,7 +64,7 @@ class PictureBatches : public BatchSource {
   // Its path below the set's folder.
   std::string name_of(int64_t sample) const override { return set_->samples[static_cast<size_t>(sample)].name; }
 
-  // How many pictures were left out until now.
+  // The number of pictures skipped so far.
   int64_t left_out() const;
 
  private:

@@ -22,7 +22,7 @@ namespace partita {
 
 struct ScanOptions {
   BadFilePolicy bad_files = BadFilePolicy::kStop;
-  double test_share = 0.2;                // of pictures that nobody has divided: those whose names' hash lies below it
+  double test_share = 0.2;                // of undivided pictures: those whose names' hash lies below it
   std::vector<std::string> classes = {};  // that a model knows, in its order; none: those of the folder
   bool labelled = true;                   // false: pictures that lie in no class's folder, with all below, are a test
   // Of archives, whose labels are numbers: all are below it (0: whatever they are), and whether one class is enough, as
@@ -46,7 +46,7 @@ absl::StatusOr<PictureSets> ScanPictureFolder(const std::string& folder, const S
 // Whether files beside its folders have names of pictures.
 bool HasLoosePictures(const std::string& folder);
 
-// Whether a name that nobody has put in a set is held out: a pure function of both.
+// Whether an undivided name belongs to the test set: a pure function of both arguments.
 bool IsHeldOut(const std::string& name, double share);
 
 // Of `set` the samples whose beginnings are those of pictures.

@@ -26,7 +26,7 @@ struct PictureSet {
   std::vector<PictureSample> samples;
   int64_t decode_bytes = kDecodeBytes;  // that decoding one of them may take
 
-  // Takes out the samples of which `found` is an error, and tells `bad` of them in their order; none if that is an
+  // Removes the samples whose `found` is an error, and reports them to `bad` in order; removes none if `bad` returns an
   // error.
   absl::Status Keep(const std::vector<absl::Status>& found, BadFiles& bad);
 };

@@ -21,8 +21,8 @@ namespace partita {
 std::vector<std::string> ShardsOf(const std::string& path);
 
 // Bad are: a sample without picture or label, a label that is none or too large, what KeepPictures finds. Classes are
-// the numbers from 0 to the largest label. kInvalidArgument whatever the policy: an archive that is damaged, archives
-// of which only some say what they are for, fewer than two classes.
+// the numbers from 0 to the largest label. kInvalidArgument under every policy: a damaged archive, archives of which
+// only some name their set, fewer than two classes.
 absl::StatusOr<PictureSets> ScanPictureShards(const std::string& path, const ScanOptions& options,
                                               DecodeThreads& threads);
 

@@ -1,15 +1,15 @@
-// Batches of a text for a language model: row r of batch b + 1 goes on where row r of batch b ended.
+// Batches of a text for a language model: row r of batch b + 1 continues where row r of batch b ended.
 //
 // The n words of a text have n - 1 that follow another. Row r of R has its share of them in their order, and each batch
 // the next T of each row:
 //
-//   training     rows of as many times T words as the text has for each; what is left of it at its end is left out.
+//   training     rows of as many times T words as the text has for each; the rest at its end is skipped.
 //                Behind the last batch, a new epoch, comes the first
 //   evaluation   each word once: rows are rounded up, and what fills up batches and rows weighs 0. The others weigh
 //                more than 1, so that the mean over batches of the means over places is one over words
 //
 // Fields: `ids` i32 [T], the words; `targets` i32 [T], those that follow; `weights` [T], what these count; and of each
-// row a weight, which is 1. A sample is a row. A batch is a function of its number, whoever asks. Thread-safe.
+// row a weight, which is 1. A sample is a row. A batch is a pure function of its number. Thread-safe.
 #ifndef PARTITA_RUNTIME_DATA_TEXT_TOKEN_BATCHES_H_
 #define PARTITA_RUNTIME_DATA_TEXT_TOKEN_BATCHES_H_
 
@@ -35,8 +35,8 @@ struct TokenBatchOptions {
 
 class TokenBatches : public BatchSource {
  public:
-  // kInvalidArgument: a field that is wanted and that text has not, or of another type or size; too few words for a
-  // training batch; words that are no whole batches of an evaluation, whose weights nobody wants.
+  // kInvalidArgument: a wanted field that text does not have, or with another type or size; too few words for a
+  // training batch; an evaluation whose words do not fill whole batches, if the graph reads no weights.
   static absl::StatusOr<std::shared_ptr<TokenBatches>> Create(std::vector<int32_t> words, TokenBatchOptions options);
 
   const std::vector<Field>& fields() const override { return fields_; }

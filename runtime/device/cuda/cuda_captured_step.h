@@ -1,8 +1,8 @@
 // A captured step of a GPU: a CUDA graph of all its streams, launched by one call.
 //
 // The capture begins on the first stream; the others are forked from it by an event and joined at the end, so the graph
-// holds what the streams' events order and no more. How the times of tags are taken is decided before the capture: by
-// CUPTI (cuda_node_times.h), or by events around each tag that a replay really records, which cost two nodes a tag.
+// has only the orders that the streams' events define. How the times of tags are taken is decided before the capture:
+// by CUPTI (cuda_node_times.h), or by events around each tag that a replay really records, which cost two nodes a tag.
 #ifndef PARTITA_RUNTIME_DEVICE_CUDA_CUDA_CAPTURED_STEP_H_
 #define PARTITA_RUNTIME_DEVICE_CUDA_CUDA_CAPTURED_STEP_H_
 
@@ -20,9 +20,9 @@
 
 namespace partita {
 
-// Who takes the times of a step's tags.
+// The source of the times of a step's tags.
 struct CudaTimeline {
-  bool wanted = false;                  // false: nobody
+  bool wanted = false;                  // false: no source
   CudaNodeTimes* node_times = nullptr;  // null: events; outlives the step
 };
 

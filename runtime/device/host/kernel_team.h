@@ -9,9 +9,9 @@
 namespace partita {
 
 // Makes sure that parallel regions of the calling thread have as many threads as omp_get_max_threads() says, which is
-// the number that kernels are made for: some of oneDNN's leave out the part of a thread that is missing, or wait for it
-// for ever. Must be called before each kernel; after the first time it costs a comparison. A session that starts calls
-// it on every stream that runs kernels, so that it meets a limit on threads before the first step.
+// the number that kernels are made for: some of oneDNN's skip the part of a missing thread, or wait for it forever.
+// Must be called before each kernel; after the first call it costs a comparison. A starting session calls it on every
+// stream that runs kernels, so that a limit on threads fails before the first step.
 //
 // The first call of a thread switches off what OMP_DYNAMIC, OMP_NESTED and OMP_MAX_ACTIVE_LEVELS would change, for the
 // calling thread alone, opens a region and counts its threads. libgomp ends the process when it cannot start a thread,
@@ -24,7 +24,8 @@ int MostKernelThreads();
 
 using StartThread = int (*)(pthread_t*, const pthread_attr_t*, void* (*run)(void*), void*);
 
-// Starts so many threads side by side, and ends them. kResourceExhausted: the system allows fewer. `start`: for tests.
+// Starts this number of concurrent threads and ends them. kResourceExhausted: the system allows fewer. `start`: for
+// tests.
 absl::Status TryThreads(int count, StartThread start = pthread_create);
 
 }  // namespace partita

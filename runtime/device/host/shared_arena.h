@@ -1,5 +1,4 @@
-// Arenas that other processes of the same user can map to read: files without a name (memfd), whose size nobody
-// changes.
+// Arenas that other processes of the same user can map to read: files without a name (memfd) with a sealed size.
 #ifndef PARTITA_RUNTIME_DEVICE_HOST_SHARED_ARENA_H_
 #define PARTITA_RUNTIME_DEVICE_HOST_SHARED_ARENA_H_
 

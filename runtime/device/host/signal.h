@@ -1,8 +1,8 @@
 // A number that only grows, and threads that block until it has reached a value: how streams wait for events.
 //
-// Passing a signal that is already there costs a load, raising one that nobody waits for a store and a load; only
-// real waits enter the kernel (futex). std::atomic::wait would do, but shares its waiter counts among unrelated
-// addresses, so that one waiting stream makes the others' records enter the kernel. The number may wrap around.
+// Passing a signal that is already raised costs a load; raising one without waiters costs a store and a load; only real
+// waits enter the kernel (futex). std::atomic::wait would do, but shares its waiter counts among unrelated addresses,
+// so that one waiting stream makes the others' records enter the kernel. The number may wrap around.
 #ifndef PARTITA_RUNTIME_DEVICE_HOST_SIGNAL_H_
 #define PARTITA_RUNTIME_DEVICE_HOST_SIGNAL_H_
 

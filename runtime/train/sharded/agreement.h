@@ -1,4 +1,5 @@
-// What processes of a job tell each other about a checkpoint between its steps: what each did, and whether it could.
+// The messages that processes of a job exchange between the steps of a checkpoint: what each did, and whether it
+// succeeded.
 #ifndef PARTITA_RUNTIME_TRAIN_SHARDED_AGREEMENT_H_
 #define PARTITA_RUNTIME_TRAIN_SHARDED_AGREEMENT_H_
 

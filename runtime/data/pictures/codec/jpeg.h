@@ -1,8 +1,8 @@
 // JPEG by libjpeg-turbo: baseline and progressive, grey, colour and CMYK (as Adobe writes it).
 //
 // The library reports errors by a jump and would end the process otherwise; here they are kInvalidArgument with the
-// library's own words. It goes on after damaged data and warns: what it then shows is not what was stored, so that is
-// an error too. The picture is turned as Exif says.
+// library's own words. The library continues after damaged data and warns; its picture is then not the stored one, so
+// that is an error too. The picture is turned as Exif says.
 #ifndef PARTITA_RUNTIME_DATA_PICTURES_CODEC_JPEG_H_
 #define PARTITA_RUNTIME_DATA_PICTURES_CODEC_JPEG_H_
 

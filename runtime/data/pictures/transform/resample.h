@@ -23,8 +23,8 @@ struct Region {
   bool operator==(const Region&) const = default;
 };
 
-// `source`, a part of the picture, becomes a picture of `scaled` pixels, of which `window` is written to `out`, row by
-// row, `row_bytes` apart. Pixels of the picture outside `source` do not matter.
+// Scales `source`, a part of the picture, to `scaled` pixels and writes the part `window` of the result to `out`, row
+// by row, `row_bytes` apart. Pixels of the picture outside `source` do not matter.
 void Resample(const Picture& picture, const Region& source, PictureSize scaled, const Region& window, uint8_t* out,
               int64_t row_bytes);
 

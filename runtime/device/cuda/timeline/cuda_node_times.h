@@ -1,9 +1,9 @@
-// When the nodes of captured steps run, told by CUPTI, which costs the graph no node.
+// The times of the nodes of captured steps, from CUPTI, which adds no node to the graph.
 //
 // While a step is captured CUPTI calls back for each node that is added to its graph, and for the copy of each when the
 // graph is instantiated; every activity record of a replay carries the number of such a copy (CUPTI's user guide,
-// section on CUDA graphs). So a record leads to the tag under which its node was captured, whoever enqueued it: own
-// kernels, libraries or NCCL.
+// section on CUDA graphs). So a record leads to the tag under which its node was captured, whether our kernels,
+// libraries or NCCL enqueued it.
 #ifndef PARTITA_RUNTIME_DEVICE_CUDA_TIMELINE_CUDA_NODE_TIMES_H_
 #define PARTITA_RUNTIME_DEVICE_CUDA_TIMELINE_CUDA_NODE_TIMES_H_
 
@@ -45,7 +45,7 @@ class CudaNodeTimes {
 
   // Begins a replay that is to be timed: earlier records of the capture no longer count.
   void Expect(uint64_t capture);
-  // When its work has ended: by tag, those of which a record came.
+  // After its work has ended: the times by tag, for tags with a record.
   absl::StatusOr<std::map<int32_t, NodeTimes>> Take(uint64_t capture);
 
  private:
