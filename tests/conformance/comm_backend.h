@@ -21,7 +21,7 @@ class CommRanks {
   virtual Stream& stream(int rank) = 0;
   virtual Communicator& communicator(int rank) = 0;
 
-  // A peer has failed: nobody may wait for it any more.
+  // A peer has failed: no rank may wait for it any more.
   virtual void Abort(const absl::Status& status) = 0;
 };
 

@@ -91,7 +91,7 @@ class CommTest : public testing::TestWithParam<std::tuple<const CommBackend*, in
   Communicator& comm(int rank) { return ranks_->communicator(rank); }
   Stream& stream(int rank) { return ranks_->stream(rank); }
 
-  // Memory of a rank, filled with `values`, or with -1 (u8: 255) where nothing must be read. Lives as long as the test.
+  // Memory of a rank, filled with `values`, or with -1 (u8: 255) where nothing must be read. Valid until the test ends.
   Buffer NewBuffer(int rank, const Values& values, DType dtype);
   Buffer NewBuffer(int rank, int64_t count, DType dtype) {
     return NewBuffer(rank, Values(count, dtype == DType::kU8 ? 255 : -1), dtype);

@@ -23,7 +23,7 @@ class DeviceBackend {
   // host function of another stream: some devices run all of them on one thread.
   virtual absl::Status Enqueue(Stream& stream, std::function<absl::Status()>& work) const = 0;
 
-  // Work that takes so long and needs nobody else: other streams go on, also where all host functions share a thread.
+  // Work that takes this time and waits for nothing: other streams continue, even if all host functions share a thread.
   virtual absl::Status Delay(Stream& stream, std::chrono::microseconds time) const = 0;
 
   // Whether a host function that returns an error fails the stream's work; a GPU's runtime knows no such thing.

@@ -18,11 +18,10 @@ inline constexpr int64_t kBatch = 7;
 
 struct Case {
   std::string model;  // lenet5, mlp, mini-inception
-  // "2x1": data x model; "h2w2": so many ranks over height, width, data (d), output (c) or input channels (i);
-  // "d2k2k3": over data and, of the loss, classes (k);
-  // "rows4_grid", "all3_pair", "2x3_3x2", "islands", "apart_slices", ...: several meshes;
-  // "placement" and "mixed": the shipped examples, 2 x 2; "micro", "micro_data", "gpipe", "1f1b", "1f1b_overlap",
-  // "uneven_stages": micro-batches; "in_slices", "in_chain": from one rank to parts of a mesh
+  // "2x1": data x model; "h2w2": 2 x 2 ranks over height, width, data (d), output (c) or input channels (i); "d2k2k3":
+  // over data and, of the loss, classes (k); "rows4_grid", "all3_pair", "2x3_3x2", "islands", "apart_slices", ...:
+  // several meshes; "placement" and "mixed": the shipped examples, 2 x 2; "micro", "micro_data", "gpipe", "1f1b",
+  // "1f1b_overlap", "uneven_stages": micro-batches; "in_slices", "in_chain": from one rank to parts of a mesh
   std::string strategy;
   bool regularized = false;  // with dropout and batch norm
 

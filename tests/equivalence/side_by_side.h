@@ -20,10 +20,10 @@ struct NamedTensors {
   HostTensor images, labels;
 };
 
-// Trains both in f64 from the same beginning for so many steps, each from its own states or, with `same_beginning`,
-// each step from the serial run's. An error says the first value, gradient or state that is not within 1e-10 of the
-// serial one, or the first group whose counted bytes are not those predicted. With a seed the launches of both are
-// delayed by it.
+// Trains both in f64 from the same beginning for this number of steps, each from its own states or, with
+// `same_beginning`, each step from the serial run's. An error says the first value, gradient or state that is not
+// within 1e-10 of the serial one, or the first group whose counted bytes are not those predicted. With a seed the
+// launches of both are delayed by it.
 absl::Status RunSideBySide(const Model& model, const Strategy& strategy, int steps,
                            const std::function<NamedTensors(int step)>& batch,
                            std::optional<uint64_t> delay_seed = std::nullopt, bool same_beginning = false);
@@ -33,7 +33,7 @@ absl::Status RunSideBySide(const Model& model, const Strategy& strategy, int ste
                            const std::function<std::map<std::string, HostTensor>(int step)>& batch,
                            std::optional<uint64_t> delay_seed = std::nullopt, bool same_beginning = false);
 
-// Refuses a group whose bytes, counted since the last ResetCounters over so many training steps, are not those
+// Refuses a group whose bytes, counted since the last ResetCounters over this number of training steps, are not those
 // predicted.
 absl::Status CompareBytes(const Session& session, int64_t steps);
 
@@ -43,8 +43,8 @@ absl::StatusOr<Program> StepOf(const Model& model, const Strategy& strategy);
 // The highest end of anything that the plan of an entry point places on a rank, workspaces included.
 int64_t HighestPlannedEnd(const Session& session, const std::string& entry, int rank);
 
-// Wire bytes of a program's training step, all groups together, by (move, the value that it moves). Of a value's name
-// what follows the first '@' is left out; loss and metrics are not in it, nor what moves nothing.
+// Wire bytes of a program's training step, all groups together, by (move, the value that it moves). A value's name ends
+// before the first '@'. Loss, metrics and moves without bytes are not included.
 using LayerBytes = std::map<std::pair<std::string, std::string>, int64_t>;
 LayerBytes BytesOfLayers(const Program& program);
 

@@ -1,5 +1,5 @@
-// Bytes that are nearly those of a corpus. Of what they mean nothing is known here: bits, bytes and numbers are
-// changed, parts are left out, doubled, repeated very often, moved, and taken from others of the corpus.
+// Mutates inputs of a corpus without knowing their format: changes bits, bytes and numbers; deletes, doubles, repeats
+// and moves parts; and copies parts from other inputs of the corpus.
 #ifndef PARTITA_TESTS_FUZZ_MUTATE_H_
 #define PARTITA_TESTS_FUZZ_MUTATE_H_
 

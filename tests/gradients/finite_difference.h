@@ -19,7 +19,7 @@ double Derivative(const Function& f) {
   return (8 * (f(h) - f(-h)) - (f(2 * h) - f(-2 * h))) / (12 * h);
 }
 
-// The places at which a tensor of so many elements is checked: all, or `most` of them, drawn by seed.
+// The elements to check of a tensor with this number of elements: all, or `most` of them, drawn by seed.
 inline std::vector<size_t> Sampled(size_t elements, size_t most, uint64_t seed) {
   std::vector<size_t> places(elements);
   for (size_t i = 0; i < elements; ++i) places[i] = i;

@@ -20,7 +20,7 @@ state %variance
   return text;
 }
 
-// An LSTM that goes on where it ended in the step before, and behind it `nodes`.
+// An LSTM that continues from its end in the previous step, followed by `nodes`.
 inline std::string CarriedText(const std::string& nodes = "") {
   std::string text = R"(%g = input() f32[4,3,8]
 %w = parameter() initializer=constant f32[2,8]

@@ -4,16 +4,17 @@ import unittest
 
 from tests.house import repository, words
 
-# What is checked, by the beginning of its path.
-DOCUMENTS = ("CHANGELOG.md", "CONTRIBUTING.md")
-HEADERS = ("graph/", "ops/", "partita/", "partitioner/", "runtime/", "tools/")
+# Help texts are checked in these programs; comments in all headers.
 HELP = ("tools/trainer_flags.cc", "tools/benchmark_flags.cc", "tools/models/build_model.cc", "tools/peer/step_values.cc",
         "tests/fuzz/fuzz.cc")
 
+# Documents that are not yet rewritten, by the beginning of their path. Delete an entry once its documents pass.
+REMAINING = ("README.md", "docs/", "graph/", "ops/", "partitioner/", "runtime/", "tests/", "tools/")
+
 
 def checked(paths):
-    return [path for path in paths if path.endswith(".md") and path.startswith(DOCUMENTS) or
-            path.endswith(".h") and path.startswith(HEADERS) or path in HELP]
+    return [path for path in paths if path in HELP or path.endswith(".h") or
+            path.endswith(".md") and not path.startswith(REMAINING)]
 
 
 class Words(unittest.TestCase):
@@ -22,9 +23,8 @@ class Words(unittest.TestCase):
     def test_plain_english(self):
         base = repository.root()
         paths = checked(repository.files(base))
-        self.assertLessEqual(set(HELP), set(paths))
-        for beginning in DOCUMENTS + HEADERS:
-            self.assertTrue(any(path.startswith(beginning) for path in paths), beginning)
+        self.assertLessEqual({*HELP, "CONTRIBUTING.md", "partita/partita.h"}, set(paths))
+        self.assertGreater(len(paths), 900)
         self.assertEqual([slip for path in paths for slip in words.slips(path, repository.read(base, path))], [])
 
 

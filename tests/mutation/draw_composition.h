@@ -10,7 +10,8 @@
 
 namespace partita {
 
-// Ops of the registry that users may write and that compute something, but of which the table has no case: none.
+// Ops of the registry that users may write and that compute something, but that have no case in the table. Must be
+// empty.
 std::set<std::string> OpsWithoutCase();
 
 // One to five ops in a row or side by side, each of one of its cases. Their inputs are fields of the batch, parameters,

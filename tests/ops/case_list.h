@@ -20,7 +20,7 @@ CaseInput Free(Shape shape);
 CaseInput Spread(Shape shape);
 // An input without a gradient.
 CaseInput Fixed(Shape shape, double low = -1, double high = 1);
-// Sums over so many elements.
+// Sums over this number of elements.
 CaseInput Statistics(Shape shape, double elements);
 CaseInput Integers(Shape shape, int64_t below);
 // What gates an update: the step is applied.

@@ -38,8 +38,8 @@ struct OpCase {
 // Ops with a gradient, every combination of attributes that matters; floats are f64.
 std::vector<OpCase> GradientCases();
 
-// GradientCases and the ops without a gradient that have kernels: gradient ops, updates, metrics. Left out are the ops
-// whose inputs must fit together (max_pool_grad: y is the pooled x), which the gradients' tests reach.
+// GradientCases and the ops without a gradient that have kernels: gradient ops, updates, metrics. Does not include ops
+// whose inputs depend on each other (max_pool_grad: y is the pooled x); the gradients' tests cover them.
 std::vector<OpCase> KernelCases();
 
 // Every op that a user's graph may have, but for sources: of KernelCases those that users write, and those that entry

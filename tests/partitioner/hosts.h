@@ -6,7 +6,7 @@
 
 namespace partita {
 
-// So many devices of a kind, each linked to the others.
+// This number of devices of a kind, each linked to the others.
 Cluster HostOf(const DeviceKind& kind, int devices, const Link& link);
 
 // On which larger models are worth being split, and smaller ones are not.

@@ -13,11 +13,11 @@
 
 namespace partita {
 
-// For so many ranks with fast links, at most 4: the best grid, or the last candidate of another search, as a strategy
-// file says it.
+// For this number of ranks with fast links, at most 4: the best grid, or the last candidate of another search, in the
+// form of a strategy file.
 absl::StatusOr<Strategy> FoundStrategy(const Graph& forward, SearchKind search, int ranks);
 
-// The searches that are tried, on so many ranks; and a test's name by them.
+// The searches to try and the number of ranks; and the test's name for them.
 using SearchOnRanks = std::tuple<SearchKind, int>;
 inline auto SearchesOnRanks() {
   return testing::Combine(testing::Values(SearchKind::kGrid, SearchKind::kPlacement, SearchKind::kLayerwise),

@@ -11,7 +11,7 @@ namespace partita {
 
 void Promise(bool kept, const std::string& otherwise);
 
-// A refusal blames the input or its size, in a line of printable characters that people can read.
+// A refusal blames the input or its size, in one line of printable characters.
 void PromiseRefusal(const absl::Status& status);
 
 }  // namespace partita

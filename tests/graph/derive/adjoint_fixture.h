@@ -19,8 +19,8 @@ namespace partita {
 struct AdjointCase {
   TensorType type;
   Layout from, to;  // on any of the meshes
-  // Small integers instead of numbers in (-1, 1): all results must be exact. An i32 always has them, and only those
-  // forms of the cotangent that nobody has to add up.
+  // Small integers instead of numbers in (-1, 1): all results must be exact. An i32 always has them, and only forms of
+  // the cotangent that need no sum.
   bool integers = false;
 };
 

@@ -97,7 +97,7 @@ std::vector<Values> SuitableInputs(const LocalNode& node, uint64_t seed);
 // comes in besides. Empty: it has no gate, or that is absent.
 std::vector<Values> NotApplied(const LocalNode& node, std::vector<Values> inputs);
 
-// Expects of an f32 node that each output is the input whose place it takes, to the bit.
+// Expects that each output of an f32 node is bitwise identical to the input whose bytes it uses.
 void ExpectKept(const LocalNode& node, const std::vector<Values>& inputs, const std::vector<Values>& outputs);
 
 }  // namespace partita

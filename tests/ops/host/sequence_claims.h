@@ -13,7 +13,7 @@
 
 namespace partita {
 
-// A node in f32 gives the same bits however many threads share it, and what the reference gives in f64.
+// A node in f32 is bitwise identical for every number of threads, and agrees with the reference in f64.
 inline void ExpectTheSameOnSeveralThreads(const LocalNode& node) {
   const std::vector<Values> inputs = SuitableInputs(node, 3);
   const std::vector<Values> expected = Outputs(InF64(node), inputs, {.reference_only = true});

@@ -19,7 +19,7 @@ PlacementGraph RandomPlacementGraph(std::mt19937& random, bool together);
 
 bool KeepsTogether(const PlacementGraph& graph, const std::vector<int>& device);
 
-// When the best ends; infinity: there is none within so many bytes of each device.
+// The end of the best placement; infinity: none fits this number of bytes per device.
 double BestEndOfAll(const PlacementGraph& graph, int devices, double bytes);
 
 // When a placement ends; fails where two things overlap on a device or something starts before what it reads.

@@ -1,4 +1,4 @@
-// How a model's evaluation is told from its batches, as the trainer asks for it.
+// Derives a model's evaluation from its batches, as the trainer does.
 #ifndef PARTITA_TESTS_RUNTIME_TRAIN_SET_RESULTS_OF_H_
 #define PARTITA_TESTS_RUNTIME_TRAIN_SET_RESULTS_OF_H_
 

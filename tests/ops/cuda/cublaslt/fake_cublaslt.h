@@ -33,7 +33,7 @@ class FakeCublasLt {
   cublasStatus_t error = CUBLAS_STATUS_INTERNAL_ERROR;
   int calls = 0;                                   // that can fail
   int live = 0;                                    // handles and descriptors that were not given back
-  int algorithms = 2;                              // that the heuristics name, the first of which is not to be had
+  int algorithms = 2;                              // that the heuristics name; the first one is unavailable
   bool algorithms_are_known = true;                // of those that were kept
   int searches = 0;                                // questions to the heuristics
   std::vector<uint32_t> alignments;                // asked for, of A

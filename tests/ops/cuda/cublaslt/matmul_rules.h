@@ -21,7 +21,7 @@ struct Verdict {
 // What every function that takes the descriptors of a product checks.
 Verdict CheckProblem(const Problem& problem);
 
-// Multiples of which addresses are promised to be.
+// The promised alignment of addresses.
 struct Alignments {
   uint64_t a = 256, b = 256, c = 256, d = 256;
 };
@@ -41,7 +41,7 @@ struct Algorithm {
 // A number of everything about a product but its addresses.
 uint64_t ShapeOf(const Problem& problem);
 
-// The largest power of two of at most 16 of which the addresses of bias and mask, where they are used, are multiples.
+// The largest alignment, a power of two up to 16, of the addresses of bias and mask, if they are used.
 uint64_t EpilogueAlignment(const Operation& operation);
 
 Verdict CheckAlgorithm(const Problem& problem, const Algorithm& algorithm);

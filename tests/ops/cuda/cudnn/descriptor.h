@@ -39,7 +39,7 @@ struct Descriptor {
   cudnnBackendDescriptorType_t type;
   bool final = false;
   std::map<int, std::string> bytes = {};                                     // values, by attribute
-  std::map<int, std::vector<std::shared_ptr<const Descriptor>>> parts = {};  // likewise
+  std::map<int, std::vector<std::shared_ptr<const Descriptor>>> parts = {};  // descriptors by attribute
   std::shared_ptr<const Graph> graph = nullptr;                              // that it is, or is about
   int engine = -1;                                                           // of engines, configurations and plans
   std::shared_ptr<const int> code = nullptr;  // of plans: what was loaded for it, gone with its descriptor
@@ -72,7 +72,7 @@ std::optional<ConvolutionNames> NamesOf(cudnnBackendDescriptorType_t type);
 
 size_t SizeOfType(cudnnBackendAttributeType_t type);
 
-// Whether such a descriptor has the attribute, of that type and with so many values.
+// Whether such a descriptor has the attribute, of that type and with this number of values.
 Verdict CheckAttribute(cudnnBackendDescriptorType_t type, int name, cudnnBackendAttributeType_t value_type,
                        int64_t count);
 

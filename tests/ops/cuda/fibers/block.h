@@ -26,7 +26,7 @@ class Block {
   // `thread` is what each thread does; `memory` what it may touch.
   Block(BlockShape shape, std::function<void()> thread, Memory& memory, std::mt19937_64& order);
 
-  // Runs the threads of block `index` to their end. Returns what is wrong, or "": then no thread goes on.
+  // Runs the threads of block `index` to their end. Returns an error, after which no thread continues, or "".
   std::string Run(unsigned index);
 
   // The block whose thread is running; null outside of a kernel.
@@ -60,7 +60,7 @@ class Block {
   };
 
   void Continue(unsigned thread);
-  // Lets those go on who have met; says what is wrong if nobody can.
+  // Resumes the threads that have met; returns an error if none can continue.
   std::string Release();
   bool ReleaseWarp(size_t first);
   bool AllAt(size_t first, unsigned mask, const Place& place) const;

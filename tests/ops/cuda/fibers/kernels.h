@@ -25,7 +25,7 @@ struct Kernel {
 };
 
 const void* AddKernel(const void* address, Kernel kernel);
-// Null: nobody has added it.
+// Null: it was not added.
 Kernel* FindKernel(const void* address);
 std::vector<const void*> KernelAddresses();
 // The names of all, and of those that this process has not launched.

@@ -14,7 +14,7 @@ unsigned Depths();      // blockDim.y
 unsigned Blocks();      // gridDim.x
 int LaneOfWarp();
 
-// Returns when all threads of the block are here; a block of which some are elsewhere or have ended fails.
+// Returns when all threads of the block have arrived; fails if some are elsewhere or have ended.
 void MeetBlock(const char* file, int line);
 
 // These return when all lanes of `mask` are in the same call: what lane `from` has given, which must be in `mask`; the

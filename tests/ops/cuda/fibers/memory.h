@@ -52,7 +52,7 @@ class Memory {
   int64_t stored() const;
 
  private:
-  // The last that begins at or before `address`; null: none does. A loop mostly goes on where it was, in few ranges.
+  // The last that begins at or before `address`; null: none does. A loop mostly continues within few ranges.
   Range* Find(const char* address) {
     for (Range* const range : last_) {
       if (range != nullptr && address >= range->begin && address < range->begin + range->bytes) return range;
@@ -76,8 +76,8 @@ class Memory {
   size_t oldest_ = 0;
 };
 
-// `__shared__` variables: those of the running thread of the host (`thread_local`), so that they can be told from other
-// variables, which are the device's. What the block has not stored when it is loaded becomes poison.
+// `__shared__` variables: those of the running thread of the host (`thread_local`), which distinguishes them from the
+// device's variables. What the block has not stored when it is loaded becomes poison.
 class SharedMemory {
  public:
   SharedMemory();

@@ -27,7 +27,8 @@ struct Trio {
   Values values_x, values_w, values_dy;
 };
 
-// The one output of what `prepare` gives, prepared and run on a stream of so many threads. `kernel` is for messages.
+// The one output of what `prepare` gives, prepared and run on a stream with this number of threads. `kernel` is for
+// messages.
 Values RunPrepared(const LocalNode& node, const std::vector<Values>& inputs, const RunOptions& options,
                    const std::string& kernel, const std::function<absl::StatusOr<PreparedKernel>()>& prepare);
 

@@ -22,7 +22,7 @@ namespace partita {
 // lenet5 in a strategy. Device and kernels outlive it.
 class SharedDevice {
  public:
-  // `make_world`: the world of so many ranks, whose groups are enqueued on streams of `device`.
+  // `make_world`: the world of this number of ranks, whose groups are enqueued on streams of `device`.
   SharedDevice(const std::string& strategy, bool replay, Device& device, const KernelLibrary& kernels,
                const std::function<std::unique_ptr<World>(int ranks)>& make_world)
       : device_(device), program_(SmallProgram("lenet5", strategy)), kernels_(kernels) {

@@ -36,8 +36,8 @@ class FakeNccl {
   int version = NCCL_VERSION_CODE;
   std::atomic<ncclResult_t> background{ncclSuccess};  // what ncclCommGetAsyncError finds
 
-  // So many looks with ncclCommGetAsyncError until a call that does not block is done; -1: it never is. `while_waiting`
-  // is called in each of them.
+  // The number of calls of ncclCommGetAsyncError until a non-blocking call is done; -1: never. Each of them calls
+  // `while_waiting`.
   int looks_until_done = 0;
   std::function<void()> while_waiting;
 
@@ -51,11 +51,11 @@ class FakeNccl {
   int64_t countdown = 0;
   bool failed = false;
 
-  // A collective that runs ends only when its communicator is aborted. So many wait for that.
+  // A running collective ends only when its communicator is aborted. `waiting`: how many wait for that.
   std::atomic<bool> peers_are_gone{false};
   std::atomic<int> waiting{0};
 
-  // Whoever waits for longer than `patience` is stuck, and goes on so that a test ends.
+  // A thread that waits longer than `patience` is stuck; it continues so that the test ends.
   std::chrono::milliseconds patience = std::chrono::seconds(5);
   std::atomic<bool> stuck{false};
 

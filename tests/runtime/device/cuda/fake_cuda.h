@@ -41,14 +41,14 @@ class FakeCuda {
   bool has_code = true;  // for the fake GPU
   uint64_t seed = 1;     // of the order of nodes
 
-  // False: work is done when somebody waits for it. Streams then run side by side on the fake's clock, on which a delay
-  // kernel takes its microseconds and other work one, and nothing later is done than what is waited for. All host
-  // functions run on the thread that waits: one that waits for another's hangs, as it may in CUDA.
+  // False: work runs when a caller waits for it. Streams then run concurrently on the fake's clock, on which a delay
+  // kernel takes its microseconds and other work one, and only the awaited work and what precedes it runs. All host
+  // functions run on the waiting thread: one that waits for another's hangs, as it may in CUDA.
   bool at_once = true;
 
-  // From now on a thread of the fake does the work, as a GPU does, while the callers go on; any thread may call. What
-  // the driver refuses is refused: a copy from or to memory that it does not know in a capture, above all. Registering
-  // comes before.
+  // From now on a thread of the fake does the work, like a GPU, while the callers continue; any thread may call. The
+  // fake refuses what the driver refuses: above all, a copy in a capture from or to memory that is not registered.
+  // Registering comes before.
   void StartThread();
 
   // The GPU is lost: work that has not begun is dropped, and all calls return `error`, which is sticky. `why` goes to
@@ -83,7 +83,8 @@ class FakeCuda {
   // graph was not instantiated to use those, of the one that it was launched on.
   std::vector<int> priorities;
 
-  // What a profiler is told: a node was added to a graph, was copied with its graph, ran. `begin` and `end` on `now`.
+  // Events for a profiler: a node was added to a graph, was copied with its graph, ran. `begin` and `end` are on the
+  // clock of `now`.
   std::function<void(uint64_t node)> on_node_added;
   std::function<void(uint64_t original, uint64_t copy)> on_node_copied;
   std::function<void(uint64_t node, double begin, double end)> on_node_run;

@@ -27,7 +27,7 @@ struct Graph {
     int priority = 0;  // of the stream that it was captured on
   };
   std::vector<Node> nodes;
-  std::vector<std::shared_ptr<void>> held;  // for as long as the graph, or a copy of it, lives
+  std::vector<std::shared_ptr<void>> held;  // kept while the graph or a copy of it exists
   bool uses_priorities = false;             // of an instantiated one
   bool capturing = true;
   bool invalid = false;  // a call on a stream that it is captured from has failed

@@ -25,7 +25,7 @@ inline StateBytes WholeStates(const Session& session) {
   return states;
 }
 
-// What the ranks of this process hold of each, one after the other; tells nobody.
+// What the ranks of this process hold of each, one after the other; sends no message.
 inline StateBytes HeldStates(Session& session) {
   StateBytes states;
   for (const std::string& name : session.StateNames()) {

@@ -8,7 +8,7 @@
 // - Work blocks the thread that runs it until all peers have come to the same operation. If the ranks differ in the
 //   order of operations, counts, types, reductions or roots, or a peer is gone, ncclCommGetAsyncError says so, and the
 //   work blocks until the communicator is aborted.
-// - bf16 is summed in f32 in rank order and rounded once; all ranks get the same bits.
+// - bf16 is summed in f32 in rank order and rounded once; results are bitwise identical on all ranks.
 // - A communicator that is destroyed before ncclCommFinalize is done ends in the background, as late as it can: memory
 //   that its graphs used must live until then.
 //
