@@ -124,7 +124,7 @@ struct FurtherLoss {
 struct ParameterGroup {
   std::string pattern;                   // * is any characters, ? one; it matches one parameter at least
   double rate = 1;                       // factor of the learning rate
-  Attributes attributes = {};            // instead of the optimizer's; or gradient_scale (docs/formats.md 1.4)
+  Attributes attributes = {};            // instead of the optimizer's; or gradient_scale (docs/reference/graph.md 5)
   std::optional<double> clip_norm = {};  // largest norm of the gradients of these alone; 0: no clipping; unset: as all
 };
 
@@ -202,13 +202,14 @@ class Session {
   Result<StepResult> Evaluate(const Fields& batch);
   // The values of Options::predict, whole. Labels are not needed.
   Result<std::map<std::string, Tensor>> Predict(const Fields& batch);
-  // The same of an entry point with results that the graph names (docs/formats.md 1.5), in a session that may train:
-  // its results by their names. `batch`: a field for each of its inputs.
+  // Computes an entry point with results that the graph names (docs/reference/graph.md 6), also in a session that
+  // trains. Returns its results by their names. `batch`: a field for each of its inputs.
   Result<std::map<std::string, Tensor>> Compute(const std::string& entry, const Fields& batch);
 
-  // The file that `train --save` writes (docs/formats.md 6): all states, whole, whatever the split, the step's number
-  // and, where the session has loaded them, preprocessing and class names. Training that Load resumes from such a file
-  // is bitwise identical to training without a stop. Load and `train --load` read each other's files. The optimizer
+  // The file that `train --save` writes (docs/reference/model-files.md 1): all states, whole, whatever the split, the
+  // step's number and, where the session has loaded them, preprocessing and class names. Training that Load resumes from
+  // such a file is bitwise identical to training without a stop. Load and `train --load` read each other's files. The
+  // optimizer
   // must be the file's. A session that does not train (Options::train) writes and reads what predictions need:
   // parameters, running statistics and moving averages. Load takes the same of a file without a step; an average that
   // the file lacks becomes what it is an average of.

@@ -1,5 +1,5 @@
-// What a model file says beside its tensors, as text in its metadata (docs/formats.md 6.2): what was done to images,
-// and where training stands.
+// The metadata of a model file, as text (docs/reference/model-files.md 2): how images were preprocessed, and where
+// training stands.
 #ifndef PARTITA_RUNTIME_TRAIN_MODEL_RECORD_H_
 #define PARTITA_RUNTIME_TRAIN_MODEL_RECORD_H_
 

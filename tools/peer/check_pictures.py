@@ -1,7 +1,7 @@
 """Trains a shipped model on a folder of pictures, by several seeds here and in PyTorch, and compares what they reach.
 
-Both see the same files (FOLDER/train and FOLDER/test, docs/formats.md 7.4) at the same size, the middles of pictures
-scaled to it, mirrored or not in training, in batches of as many, from initial values of the same distributions, by the
+Both see the same files (FOLDER/train and FOLDER/test, docs/reference/data.md 4) at the same size, the
+middles of pictures scaled to it, mirrored or not in training, in batches of as many, from initial values of the same distributions, by the
 model's own optimizer and rate. Told is whether the accuracy on the test set after the last epoch, of our seeds the
 median, is in the range of PyTorch's. What decides (exit code 6: no) is whether it is in that range widened on either
 side by its width: of draws of one distribution, three and three, the median is outside in four cases of ten.

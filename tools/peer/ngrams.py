@@ -2,7 +2,7 @@
 
   python3 tools/peer/ngrams.py FOLDER [--order=5]
 
-FOLDER is as `trainer --data` reads it (docs/formats.md 7.5). Modified Kneser-Ney, interpolated (S. Chen, J. Goodman:
+FOLDER has the form of docs/reference/data.md 5. Modified Kneser-Ney, interpolated (S. Chen, J. Goodman:
 An Empirical Study of Smoothing Techniques for Language Modeling, 1998, section 3): of n words the longest is estimated
 by how often it comes, shorter ones by how many words they come behind, each with three discounts, and the shortest with
 the same share of every word. A text is one sequence, as it is for an LSTM that carries.

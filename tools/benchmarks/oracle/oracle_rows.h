@@ -19,8 +19,8 @@ std::string Summary(const std::vector<StepErrorRow>& rows, const std::vector<Pla
 
 std::string ToJson(const std::vector<StepErrorRow>& rows, const std::vector<PlanOrder>& orders);
 
-// What a history keeps of them (docs/formats.md 5.1): a run for each row and each plan, with the predicted and measured
-// times of their launches by kind. Refused rows are skipped.
+// What a history keeps of the rows (docs/reference/outputs.md 4): a run for each row and each plan, with the predicted
+// and measured times of its launches, by kind. Refused rows are skipped.
 std::vector<GradedRun> RunsOf(const std::vector<StepErrorRow>& rows, const std::vector<PlanOrder>& orders);
 
 // Whether nothing fails: reported errors are within their limits, memory and bytes are as predicted, and the orders of

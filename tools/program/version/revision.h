@@ -4,7 +4,7 @@
 
 namespace partita {
 
-// Of git, with "-dirty" where something was changed since; "unknown" of a build without --stamp (docs/formats.md 11.1).
+// The git revision, with "-dirty" after uncommitted changes; "unknown" without --stamp (docs/reference/build.md 1).
 extern const char kRevision[];
 
 }  // namespace partita
