@@ -1,5 +1,4 @@
-// What a model file says beside its tensors, as text in its metadata (docs/formats.md 6.2): what was done to images,
-// and where training stands.
+// The metadata of a model file (docs/formats.md 6.2), as text: the preprocessing of images, and the training state.
 #ifndef PARTITA_RUNTIME_TRAIN_MODEL_RECORD_H_
 #define PARTITA_RUNTIME_TRAIN_MODEL_RECORD_H_
 
