@@ -1,4 +1,4 @@
-// What a model of the library's callers is inside.
+// The implementation of the library's Model.
 #ifndef PARTITA_PARTITA_MODEL_PARTS_H_
 #define PARTITA_PARTITA_MODEL_PARTS_H_
 

@@ -1,4 +1,4 @@
-// Which layout an op gets over each mesh axis (docs/derivation.md 1).
+// Chooses the layout of an op over each mesh axis (docs/derivation.md 1).
 #ifndef PARTITA_GRAPH_DERIVE_CHOOSE_LAYOUT_H_
 #define PARTITA_GRAPH_DERIVE_CHOOSE_LAYOUT_H_
 

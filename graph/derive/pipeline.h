@@ -1,4 +1,4 @@
-// How micro-batches pass through the stages of a pipeline: the order of forward and backward tasks on each stage.
+// The order of forward and backward tasks of micro-batches on each stage of a pipeline.
 //
 // A task (stage, micro-batch, forward or backward) needs the forward of the stage before it, or the backward of the
 // stage after it and its own forward; in `local` a backward needs its own forward alone. A stage runs `warm-up`

@@ -1,4 +1,4 @@
-// Which nodes a strategy's blocks hold that are computed again (Strategy::recompute).
+// Finds the nodes of the blocks that a strategy recomputes (Strategy::recompute).
 #ifndef PARTITA_GRAPH_DERIVE_RECOMPUTED_BLOCKS_H_
 #define PARTITA_GRAPH_DERIVE_RECOMPUTED_BLOCKS_H_
 

@@ -1,4 +1,4 @@
-// Which values have the samples of a batch as their first dimension, by the rules of the ops alone.
+// Finds the values whose first dimension is the samples of a batch, from the rules of the ops alone.
 //
 //   %x = input() [8,5,3]             1 row of a sample
 //   %y = reshape(%x) [40,3]          5 rows

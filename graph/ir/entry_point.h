@@ -1,5 +1,4 @@
-// What a program can be asked to do, under a name: a graph over the program's states, what it is given and what it
-// reports.
+// An entry point of a program: a named graph over the program's states, with its inputs and results.
 #ifndef PARTITA_GRAPH_IR_ENTRY_POINT_H_
 #define PARTITA_GRAPH_IR_ENTRY_POINT_H_
 

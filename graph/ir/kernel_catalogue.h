@@ -1,6 +1,5 @@
-// What a scheduler must know of kernels, and nothing else (docs/design.md 5.1): which one computes a node, how much
-// workspace it needs, whether it is deterministic. A backend fills a catalogue from its libraries; MakeSchedule stays
-// pure.
+// All that a scheduler knows of kernels (docs/design.md 5.1): which one computes a node, how much workspace it needs,
+// whether it is deterministic. A backend fills a catalogue from its libraries; MakeSchedule stays pure.
 #ifndef PARTITA_GRAPH_IR_KERNEL_CATALOGUE_H_
 #define PARTITA_GRAPH_IR_KERNEL_CATALOGUE_H_
 

@@ -1,5 +1,5 @@
-// What a graph proto describes: the forward graph with its loss, and how it is trained. The batch is in the input's
-// shape.
+// A model as a graph proto describes it: the forward graph with its loss, and how it is trained. The batch is in the
+// input's shape.
 #ifndef PARTITA_GRAPH_IR_MODEL_H_
 #define PARTITA_GRAPH_IR_MODEL_H_
 

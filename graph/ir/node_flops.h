@@ -1,4 +1,4 @@
-// What a node computes, in floating-point operations, and what it reads and writes.
+// The floating-point operations of a node, and the bytes that it reads and writes.
 #ifndef PARTITA_GRAPH_IR_NODE_FLOPS_H_
 #define PARTITA_GRAPH_IR_NODE_FLOPS_H_
 

@@ -1,5 +1,6 @@
-// What an op is: inputs, attributes, shape inference, legal layouts, gradient, cost. Kernels (how it is computed) live
-// elsewhere and are never named here. Definitions are explicit lists (ops/registry.h), passed where they are needed.
+// The definition of an op: inputs, attributes, shape inference, legal layouts, gradient, cost. Kernels (how it is
+// computed) live elsewhere and are never named here. Definitions are explicit lists (ops/registry.h), passed where they
+// are needed.
 #ifndef PARTITA_GRAPH_IR_OP_DEFINITION_H_
 #define PARTITA_GRAPH_IR_OP_DEFINITION_H_
 

@@ -1,4 +1,4 @@
-// When the exchanges of halos begin.
+// Moves the start of halo exchanges ahead of independent work.
 #ifndef PARTITA_GRAPH_LOWER_LAUNCH_HALOS_EARLY_H_
 #define PARTITA_GRAPH_LOWER_LAUNCH_HALOS_EARLY_H_
 

@@ -1,5 +1,5 @@
-// Which states are kept in bf16 as well (docs/design.md 5.27): layers of mixed precision read them so, and instead of a
-// cast in every step the update that makes a new state rounds it.
+// Finds the states that are also stored in bf16 (docs/design.md 5.27): layers of mixed precision read these copies.
+// Instead of a cast in every step, the update that makes a new state also rounds it.
 //
 //   before   %w@bf16 = cast(%w)   %y = conv2d(%x, %w@bf16)   ...   %w', %m' = sgd_momentum(%w, %g, %m, ...)
 //   after    %y = conv2d(%x, %w@bf16)   ...   %w', %m', %w@bf16' = sgd_momentum(%w, %g, %m, ...)

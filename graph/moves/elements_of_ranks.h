@@ -1,5 +1,5 @@
-// How many elements of a value the ranks of a mesh hold together, without looking at each of them: what cuts a
-// dimension are a few axes, and ranks that differ on other axes alone hold the same of it.
+// Counts the elements of a value that the ranks of a mesh hold together, without visiting each rank: only a few axes
+// cut a dimension, and ranks that differ on other axes hold the same part.
 //
 //   S0 S0 S1 over axes of 4, 4 and 8: the sum of 16 blocks of rows times that of 8 blocks of columns, not of 128 boxes
 #ifndef PARTITA_GRAPH_MOVES_ELEMENTS_OF_RANKS_H_

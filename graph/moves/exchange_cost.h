@@ -1,4 +1,4 @@
-// How long an exchange takes in each of its modes, and which is the quickest (docs/papers.md 4.2).
+// Estimates how long an exchange takes in each of its modes, and finds the fastest (docs/papers.md 4.2).
 //
 // Each rank sends one message at a time and, meanwhile, receives one; a message takes latency + bytes / speed; all that
 // a rank sends to another in one round is one message. A rank begins a round when it has sent and received all of the

@@ -1,4 +1,4 @@
-// Which moves lead from one layout of a value to another.
+// Plans the moves that lead from one layout of a value to another.
 #ifndef PARTITA_GRAPH_MOVES_PLAN_MOVE_H_
 #define PARTITA_GRAPH_MOVES_PLAN_MOVE_H_
 

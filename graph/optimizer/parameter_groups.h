@@ -1,4 +1,4 @@
-// Which of a model's tensors the patterns of its optimizer mean.
+// Matches the patterns of an optimizer's parameter groups with a model's tensors.
 #ifndef PARTITA_GRAPH_OPTIMIZER_PARAMETER_GROUPS_H_
 #define PARTITA_GRAPH_OPTIMIZER_PARAMETER_GROUPS_H_
 

@@ -1,4 +1,4 @@
-// Where every storage lies in the arena.
+// Assigns every storage its offset in the arena.
 //
 //   | states, in the program's order | staged inputs | transients: activations, buckets, workspace, temporaries |
 //

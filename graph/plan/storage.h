@@ -1,5 +1,5 @@
-// Which tensors share bytes: outputs in place of inputs after their last use, members inside their bucket, the new
-// state in the place of the old one.
+// Decides which tensors share bytes: outputs in place of inputs after their last use, members inside their bucket, the
+// new state in the place of the old one.
 #ifndef PARTITA_GRAPH_PLAN_STORAGE_H_
 #define PARTITA_GRAPH_PLAN_STORAGE_H_
 

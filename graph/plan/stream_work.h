@@ -1,4 +1,4 @@
-// What decides the streams of launches: how long each takes, and what it reads.
+// The input for assigning streams: how long each launch takes, and what it reads.
 #ifndef PARTITA_GRAPH_PLAN_STREAM_WORK_H_
 #define PARTITA_GRAPH_PLAN_STREAM_WORK_H_
 

@@ -1,4 +1,4 @@
-// Which stream runs a launch, by how long launches take.
+// Assigns launches to streams, by how long they take.
 //
 // Streams 0 .. compute_streams-1 compute, the next one carries every collective (but for in_line.h, where one stream
 // computes), and the last is the host's; each runs its launches in program order. Independent launches go on different

@@ -1,4 +1,4 @@
-// What a launch must wait for.
+// Computes the waits of each launch.
 //
 // Nothing can deadlock: every wait is for an earlier launch of the program order, and each stream runs its launches in
 // that order.

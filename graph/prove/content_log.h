@@ -1,4 +1,5 @@
-// What lies in every byte of the arena while launches are visited in program order: finds reads of foreign bytes.
+// Tracks the content of every byte of the arena while launches are visited in program order: finds reads of foreign
+// bytes.
 //
 //   launch 3 writes 'm' to [0, 64)    launch 4 writes 'y' to [0, 64)    launch 5 reads 'm' at [0, 64): refused
 #ifndef PARTITA_GRAPH_PROVE_CONTENT_LOG_H_

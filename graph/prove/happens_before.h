@@ -1,4 +1,5 @@
-// Which launch surely ends before which starts, from streams and waits alone, over two steps in a row.
+// Decides whether one launch surely ends before another starts, from streams and waits alone, over two consecutive
+// steps.
 #ifndef PARTITA_GRAPH_PROVE_HAPPENS_BEFORE_H_
 #define PARTITA_GRAPH_PROVE_HAPPENS_BEFORE_H_
 

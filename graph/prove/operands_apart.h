@@ -1,4 +1,4 @@
-// What a launch may overwrite of what it reads itself.
+// Checks which of its own inputs a launch may overwrite.
 #ifndef PARTITA_GRAPH_PROVE_OPERANDS_APART_H_
 #define PARTITA_GRAPH_PROVE_OPERANDS_APART_H_
 

@@ -1,4 +1,4 @@
-// Which bytes of a range a launch touches where it touches columns of rows: the same few bytes of every row.
+// Describes accesses to columns of rows: the same few bytes of every row in a range.
 #ifndef PARTITA_GRAPH_SCHEDULE_BYTE_COLUMNS_H_
 #define PARTITA_GRAPH_SCHEDULE_BYTE_COLUMNS_H_
 

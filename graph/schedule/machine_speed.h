@@ -1,6 +1,5 @@
-// How fast the machines are that a program and its schedules are made for, as far as choices of the compiler ask:
-// buckets, exchanges, what is computed while ghosts travel, streams. A cluster says it
-// (partitioner/cost/cluster_speed.h); nothing is presumed here.
+// The speeds of the target machine, as far as the compiler's choices need them: buckets, exchanges, overlap of halos,
+// streams. A cluster provides them (partitioner/cost/cluster_speed.h); there are no defaults here.
 #ifndef PARTITA_GRAPH_SCHEDULE_MACHINE_SPEED_H_
 #define PARTITA_GRAPH_SCHEDULE_MACHINE_SPEED_H_
 

@@ -1,4 +1,4 @@
-// How loss and metrics of a whole set follow from those of its batches.
+// Derives loss and metrics of a whole set from those of its batches.
 //
 // A batch's mean says nothing of the set's mean until it is known what the batch divided by. So every result is an
 // expression of terms: sums over samples, which add up over batches, and numbers that are made of them:

@@ -1,4 +1,4 @@
-// How late streams of a recorded step go on that have waited for another one.
+// Measures the delay before streams of a recorded step resume after waiting for another stream.
 //
 //   stream 0   AAAA        CCC  DDD   b begins 2 after A has ended, C 3 after b: [2, 3]
 //   stream 1         bbb         e    e, after C, is no less late, but D hides it

@@ -1,4 +1,4 @@
-// How much of one kind of work of a timeline runs while another does.
+// Measures how much of one kind of work of a timeline runs during another.
 //
 //   communication   ---AAAA----BBBBBB---   busy 10
 //   computing       CCCCCC------CC--CCCC   exposed 5: where A or B runs and no C

@@ -1,4 +1,4 @@
-// Where the time of a rank's step goes.
+// Breaks down the time of a rank's step.
 //
 //   communication   --AAAA--BBB---         step 14: computing 9; A and B 7, 4 of them exposed, as no C runs meanwhile;
 //   computing       CCCC--CCC---CC         idle 1, before the last C

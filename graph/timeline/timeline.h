@@ -1,4 +1,4 @@
-// When the launches of a step ran, or will run: of a recorded step and of a simulated one (partitioner/simulate) alike.
+// The times of the launches of a step, either recorded or simulated (partitioner/simulate).
 #ifndef PARTITA_GRAPH_TIMELINE_TIMELINE_H_
 #define PARTITA_GRAPH_TIMELINE_TIMELINE_H_
 

@@ -1,4 +1,4 @@
-// What ranks hold of one dimension of a value.
+// Describes what ranks hold of one dimension of a value.
 #ifndef PARTITA_GRAPH_VALUE_HELD_ALONG_H_
 #define PARTITA_GRAPH_VALUE_HELD_ALONG_H_
 

@@ -1,4 +1,4 @@
-// Which outputs of sliding windows can be made from a part of the input: the interior, while ghosts are on their way.
+// Finds the outputs of sliding windows that need only a part of the input: the interior, computed while ghosts travel.
 //
 //   input     | . . . own block . . . | ghosts
 //   windows   [===][===]...[===]              the interior

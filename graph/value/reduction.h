@@ -1,4 +1,5 @@
-// How the ranks' values become one: the meaning of a Partial layout and the parameter of reducing collectives.
+// The reductions that combine the ranks' values: the meaning of a Partial layout and the parameter of reducing
+// collectives.
 #ifndef PARTITA_GRAPH_VALUE_REDUCTION_H_
 #define PARTITA_GRAPH_VALUE_REDUCTION_H_
 

@@ -1,5 +1,5 @@
-// What conv2d_epilogue and matmul_epilogue share after a product: an optional bias (input 2), and the element-wise op
-// that attribute `activation` names (of EpilogueOps; empty: none).
+// Common parts of conv2d_epilogue and matmul_epilogue: an optional bias (input 2), and the element-wise op that
+// attribute `activation` names (of EpilogueOps; empty: none).
 #ifndef PARTITA_OPS_FORMS_EPILOGUE_H_
 #define PARTITA_OPS_FORMS_EPILOGUE_H_
 

@@ -1,4 +1,4 @@
-// What shape functions ask of inputs and attributes, with the sentence that refuses. A message names the input or
+// Checks of inputs and attributes for shape functions, with their error messages. A message names the input or
 // attribute, what was found and what is allowed; the caller puts the node's name before it.
 #ifndef PARTITA_OPS_FORMS_OP_CHECKS_H_
 #define PARTITA_OPS_FORMS_OP_CHECKS_H_

@@ -1,4 +1,4 @@
-// What the rows of a batch count in an evaluation (graph/passes/prepare_evaluation.h).
+// The weights of a batch's rows in an evaluation (graph/passes/prepare_evaluation.h).
 #ifndef PARTITA_OPS_FORMS_SAMPLE_WEIGHTS_H_
 #define PARTITA_OPS_FORMS_SAMPLE_WEIGHTS_H_
 

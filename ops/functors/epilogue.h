@@ -1,4 +1,4 @@
-// What follows the sum of a convolution or a matrix product within one node: bias, then an element-wise op.
+// The epilogue of a convolution or a matrix product within one node: bias, then an element-wise op.
 #ifndef PARTITA_OPS_FUNCTORS_EPILOGUE_H_
 #define PARTITA_OPS_FUNCTORS_EPILOGUE_H_
 

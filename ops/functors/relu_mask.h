@@ -1,5 +1,5 @@
-// Which elements of a relu's result its gradient lets through, a bit each: in place of the result for a kernel that
-// reads a 32nd of it.
+// A bit per element that says whether relu's gradient passes it; a gradient kernel reads this instead of the result,
+// 1/32 of the bytes.
 //
 // Element c of a row is bit c % 8, counted from the lowest, of byte c / 8. A row takes a multiple of kMaskBits, as
 // cuBLASLt requires of the masks of its epilogues; bits after the last element have no meaning.

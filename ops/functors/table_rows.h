@@ -1,4 +1,4 @@
-// Which row of a table an id reads, where a rank holds a block of the rows.
+// Finds the row of a table that an id reads, if a rank holds a block of the rows.
 #ifndef PARTITA_OPS_FUNCTORS_TABLE_ROWS_H_
 #define PARTITA_OPS_FUNCTORS_TABLE_ROWS_H_
 

@@ -1,4 +1,4 @@
-// Which input and output of the nodes of an attention is which (ops/definitions/sequences/attention.cc).
+// Names the inputs and outputs of attention nodes by position (ops/definitions/sequences/attention.cc).
 #ifndef PARTITA_OPS_VALUES_ATTENTION_PLACES_H_
 #define PARTITA_OPS_VALUES_ATTENTION_PLACES_H_
 

@@ -1,5 +1,5 @@
-// Where in the global batch an integer stands that a node reads for each sample, or for each of its places: a label, an
-// id, a length. Kernels of every backend refuse in these words what cannot be.
+// Finds where in the global batch an integer input lies: a label, an id or a length, for each sample or each place.
+// Kernels of every backend use its words to refuse invalid values.
 #ifndef PARTITA_OPS_VALUES_INDEX_PLACES_H_
 #define PARTITA_OPS_VALUES_INDEX_PLACES_H_
 

@@ -1,4 +1,4 @@
-// What the rows of a loss or a metric weigh, and what their sum is divided by, as kernels read it off a node.
+// The weights of the rows of a loss or a metric, and the divisor of their sum, as kernels read them off a node.
 #ifndef PARTITA_OPS_VALUES_LOSS_WEIGHTS_H_
 #define PARTITA_OPS_VALUES_LOSS_WEIGHTS_H_
 

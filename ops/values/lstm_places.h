@@ -1,4 +1,4 @@
-// Which input and output of the nodes of an LSTM is which (ops/definitions/sequences/lstm.cc).
+// Names the inputs and outputs of LSTM nodes by position (ops/definitions/sequences/lstm.cc).
 #ifndef PARTITA_OPS_VALUES_LSTM_PLACES_H_
 #define PARTITA_OPS_VALUES_LSTM_PLACES_H_
 

@@ -1,5 +1,5 @@
-// How a node of `pixels` says what the means and deviations of its channels are: as text, "0.4914,0.4822,0.4465", each
-// the shortest that reads back as the same double.
+// The text form of the channels' means and deviations in a `pixels` node: "0.4914,0.4822,0.4465", each the shortest
+// that reads back as the same double.
 #ifndef PARTITA_OPS_VALUES_PIXEL_SCALE_H_
 #define PARTITA_OPS_VALUES_PIXEL_SCALE_H_
 

@@ -1,4 +1,4 @@
-// What searches propose, and what became of it when it was compiled.
+// A candidate: a strategy that a search proposed, and the result of compiling it.
 #ifndef PARTITA_PARTITIONER_CHOOSE_CANDIDATE_H_
 #define PARTITA_PARTITIONER_CHOOSE_CANDIDATE_H_
 

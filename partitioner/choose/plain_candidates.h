@@ -1,4 +1,4 @@
-// What a person tries first: the strategies of --dp and --mp.
+// The strategies that a user tries first: those of --dp and --mp.
 #ifndef PARTITA_PARTITIONER_CHOOSE_PLAIN_CANDIDATES_H_
 #define PARTITA_PARTITIONER_CHOOSE_PLAIN_CANDIDATES_H_
 

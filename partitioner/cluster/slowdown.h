@@ -1,4 +1,4 @@
-// What ranks lose that compute on the same cores.
+// The slowdown of ranks that compute on the same cores.
 #ifndef PARTITA_PARTITIONER_CLUSTER_SLOWDOWN_H_
 #define PARTITA_PARTITIONER_CLUSTER_SLOWDOWN_H_
 

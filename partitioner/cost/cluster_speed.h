@@ -1,4 +1,4 @@
-// What the compiler's choices ask of a cluster (graph/schedule/machine_speed.h).
+// Computes the machine speed for the compiler from a cluster (graph/schedule/machine_speed.h).
 #ifndef PARTITA_PARTITIONER_COST_CLUSTER_SPEED_H_
 #define PARTITA_PARTITIONER_COST_CLUSTER_SPEED_H_
 

@@ -1,4 +1,4 @@
-// How long a collective takes among ranks with equal links, in the textbooks' forms: a message of n bytes takes
+// Estimates the time of a collective among ranks with equal links, by the textbook formulas: a message of n bytes takes
 // latency + n / speed, and a rank sends one while it receives one (docs/papers.md 13.1).
 #ifndef PARTITA_PARTITIONER_COST_COLLECTIVE_COST_H_
 #define PARTITA_PARTITIONER_COST_COLLECTIVE_COST_H_

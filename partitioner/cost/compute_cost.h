@@ -1,4 +1,4 @@
-// How long a device computes: as measured, else by the roofline (docs/papers.md 13.4).
+// Estimates how long a device computes: the measured time, else the roofline (docs/papers.md 13.4).
 #ifndef PARTITA_PARTITIONER_COST_COMPUTE_COST_H_
 #define PARTITA_PARTITIONER_COST_COMPUTE_COST_H_
 

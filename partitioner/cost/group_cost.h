@@ -1,4 +1,4 @@
-// How long a collective takes within a group of a cluster's devices (docs/papers.md 13.3).
+// Estimates the time of a collective within a group of a cluster's devices (docs/papers.md 13.3).
 #ifndef PARTITA_PARTITIONER_COST_GROUP_COST_H_
 #define PARTITA_PARTITIONER_COST_GROUP_COST_H_
 

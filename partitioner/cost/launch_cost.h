@@ -1,4 +1,4 @@
-// How long one launch of a schedule takes on a cluster.
+// Estimates the time of one launch of a schedule on a cluster.
 #ifndef PARTITA_PARTITIONER_COST_LAUNCH_COST_H_
 #define PARTITA_PARTITIONER_COST_LAUNCH_COST_H_
 

@@ -1,6 +1,6 @@
-// How long NCCL says that a collective takes: its own model, by which it chooses an algorithm and a protocol, with the
-// constants of version 2.28 (src/graph/tuning.cc; docs/papers.md 13.2). Of NVLS, whose model is too fast, the bytes on
-// the links decide.
+// NCCL's own estimate of the time of a collective: the model by which it chooses an algorithm and a protocol, with the
+// constants of version 2.28 (src/graph/tuning.cc; docs/papers.md 13.2). For NVLS, whose model is too optimistic, the
+// bytes on the links decide.
 #ifndef PARTITA_PARTITIONER_COST_NCCL_COST_H_
 #define PARTITA_PARTITIONER_COST_NCCL_COST_H_
 

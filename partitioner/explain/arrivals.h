@@ -1,5 +1,5 @@
-// When the last of a group's ranks comes to each collective of a simulated step: until then the others wait, from then
-// on bytes move.
+// The time at which the last rank of a group reaches each collective of a simulated step: until then the others wait,
+// from then on bytes move.
 #ifndef PARTITA_PARTITIONER_EXPLAIN_ARRIVALS_H_
 #define PARTITA_PARTITIONER_EXPLAIN_ARRIVALS_H_
 

@@ -1,4 +1,4 @@
-// How much of a rank's arena is in use from moment to moment of a simulated step.
+// Memory in use in a rank's arena over the course of a simulated step.
 //
 //   a   ======               bytes in use rise where the launch begins that makes something, and fall where the last
 //   one b      ======            that reads it has ended; states are in use all the time

@@ -1,4 +1,4 @@
-// What two plans of one graph on one cluster do otherwise, and what that costs.
+// The differences of two plans of one graph on one cluster, and their cost.
 #ifndef PARTITA_PARTITIONER_EXPLAIN_PLAN_DIFFERENCE_H_
 #define PARTITA_PARTITIONER_EXPLAIN_PLAN_DIFFERENCE_H_
 

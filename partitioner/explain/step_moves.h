@@ -1,4 +1,4 @@
-// What the moves of a program's training step are for: whose value or gradient goes where, and its bytes.
+// The purpose of the moves of a program's training step: which value or gradient moves where, and its bytes.
 #ifndef PARTITA_PARTITIONER_EXPLAIN_STEP_MOVES_H_
 #define PARTITA_PARTITIONER_EXPLAIN_STEP_MOVES_H_
 

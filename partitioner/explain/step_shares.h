@@ -1,4 +1,4 @@
-// Where the time of a simulated step goes, rank by rank.
+// Breaks down the time of a simulated step, rank by rank.
 //
 //   communication   ---aabb--bbb----      step 16: computing 9, of what nothing hides: waiting (a) 1, bytes on their
 //   computing       CCCC--CCC--CC---      way (b) 3; idle 3, for others end later

@@ -1,4 +1,4 @@
-// What a step on a grid of Pr x Pc ranks communicates, in closed form: A. Gholami et al. (docs/papers.md 1.6).
+// The communication of a step on a grid of Pr x Pc ranks, in closed form: A. Gholami et al. (docs/papers.md 1.6).
 #ifndef PARTITA_PARTITIONER_PAPERS_GRID_COST_H_
 #define PARTITA_PARTITIONER_PAPERS_GRID_COST_H_
 

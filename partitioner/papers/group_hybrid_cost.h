@@ -1,4 +1,4 @@
-// What a step of G groups of m workers communicates, in closed form: after G. Joo, C.-H. Youn (docs/papers.md 3.2).
+// The communication of a step of G groups of m workers, in closed form: after G. Joo, C.-H. Youn (docs/papers.md 3.2).
 #ifndef PARTITA_PARTITIONER_PAPERS_GROUP_HYBRID_COST_H_
 #define PARTITA_PARTITIONER_PAPERS_GROUP_HYBRID_COST_H_
 

@@ -1,4 +1,4 @@
-// What a configuration of each layer costs: Z. Jia et al. (docs/papers.md 14.1). Sums of the tables that a layer-wise
+// The cost of a configuration of each layer: Z. Jia et al. (docs/papers.md 14.1). Sums of the tables that a layer-wise
 // search minimises.
 #ifndef PARTITA_PARTITIONER_PAPERS_LAYERWISE_COST_H_
 #define PARTITA_PARTITIONER_PAPERS_LAYERWISE_COST_H_

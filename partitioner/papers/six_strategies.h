@@ -1,4 +1,4 @@
-// What an epoch takes in each of ParaDL's six strategies, in closed form: A. Kahira et al. (docs/papers.md 14.3).
+// The time of an epoch in each of ParaDL's six strategies, in closed form: A. Kahira et al. (docs/papers.md 14.3).
 #ifndef PARTITA_PARTITIONER_PAPERS_SIX_STRATEGIES_H_
 #define PARTITA_PARTITIONER_PAPERS_SIX_STRATEGIES_H_
 

@@ -1,4 +1,4 @@
-// What a message costs, from measured ones: seconds = alpha + beta bytes.
+// Fits the cost of a message to measurements: seconds = alpha + beta bytes.
 #ifndef PARTITA_PARTITIONER_PROFILE_ALPHA_BETA_FIT_H_
 #define PARTITA_PARTITIONER_PROFILE_ALPHA_BETA_FIT_H_
 

@@ -1,4 +1,4 @@
-// How much longer single kernels are seen to take, the more ranks compute meanwhile.
+// The apparent slowdown of single kernels as more ranks compute at the same time.
 //
 // A kernel that outlasts its rank's time slice is interrupted, and its span includes the others' slices. A shorter one
 // ends before, so only whole steps show the effect (stretch.h):

@@ -1,5 +1,5 @@
-// By how much the roofline is wrong of an op's kernels, from those that were measured: of others of the same op it is
-// wrong in the same way.
+// The error of the roofline for the kernels of an op, from measured ones; other kernels of the op are assumed to have
+// the same error.
 //
 // The roofline takes a device's best, which few kernels reach: a normalization reads its input twice, a product of few
 // rows fills no registers. A search that takes unmeasured kernels for as quick as that prefers them to measured ones.

@@ -1,4 +1,4 @@
-// What was measured of one machine, and what it says of a run (proto/profile.proto).
+// The measurements of one machine, and their prediction for a run (proto/profile.proto).
 #ifndef PARTITA_PARTITIONER_PROFILE_PROFILE_H_
 #define PARTITA_PARTITIONER_PROFILE_PROFILE_H_
 

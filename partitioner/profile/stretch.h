@@ -1,4 +1,4 @@
-// How much longer kernels take in whole steps than each of them seems to.
+// The factor by which kernels take longer in whole steps than their single times suggest.
 //
 // Where more ranks compute than there are cores, most kernels are over within their rank's slice of time and are as
 // quick as ever; what passes until the rank's next slice lies between two launches, or in a collective that waits for

@@ -1,5 +1,5 @@
-// Which blocks to compute again so that a plan fits, with the compiler asked at each turn: tables say what may be worth
-// it, and only what is compiled says what an arena needs.
+// Chooses blocks to recompute so that a plan fits. Tables suggest candidates, and the compiler checks each one, because
+// only a compiled plan shows what an arena needs.
 #ifndef PARTITA_PARTITIONER_REPAIR_FITTING_BLOCKS_H_
 #define PARTITA_PARTITIONER_REPAIR_FITTING_BLOCKS_H_
 

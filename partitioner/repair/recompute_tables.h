@@ -1,5 +1,5 @@
-// What the stretches of a network keep for the backward pass and take in the forward pass, on a rank of a plan in which
-// nothing is computed again.
+// The bytes that the stretches of a network keep for the backward pass and the time they take in the forward pass, on a
+// rank of a plan without recomputation.
 #ifndef PARTITA_PARTITIONER_REPAIR_RECOMPUTE_TABLES_H_
 #define PARTITA_PARTITIONER_REPAIR_RECOMPUTE_TABLES_H_
 

@@ -1,6 +1,6 @@
-// What makes a plan fit that needs more memory than there is: blocks that are computed again, micro-batches, optimizer
-// state in parts, these together, larger replicas, more of them. Each is compiled, its arena measured and its step
-// simulated; nothing is guessed.
+// Finds changes that make a plan fit if it needs more memory than there is: recomputed blocks, micro-batches, sharded
+// optimizer state, combinations of these, larger replicas, more replicas. Each is compiled, its arena measured and its
+// step simulated; nothing is guessed.
 #ifndef PARTITA_PARTITIONER_REPAIR_REPAIRS_H_
 #define PARTITA_PARTITIONER_REPAIR_REPAIRS_H_
 

@@ -1,4 +1,4 @@
-// Where a network is narrow: stretches of nodes between which one value passes, to be kept or computed again.
+// Splits a network at its narrow points: stretches of nodes between which one value passes, to be kept or recomputed.
 #ifndef PARTITA_PARTITIONER_REPAIR_STRETCHES_H_
 #define PARTITA_PARTITIONER_REPAIR_STRETCHES_H_
 

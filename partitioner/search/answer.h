@@ -1,5 +1,5 @@
-// What every search answers with: a plan, what it costs, how far from the best it can be at most, and what lies next to
-// it. The same tables give the same answer: of equal plans the one that comes first.
+// The result of every search: a plan, its cost, a bound on its gap to the optimum, and its neighbours. Equal tables
+// give equal results: of equal plans the first one wins.
 #ifndef PARTITA_PARTITIONER_SEARCH_ANSWER_H_
 #define PARTITA_PARTITIONER_SEARCH_ANSWER_H_
 

@@ -1,4 +1,4 @@
-// Why there is no plan, where several were looked for.
+// The reason why none of several searches found a plan.
 #ifndef PARTITA_PARTITIONER_SEARCH_REASON_H_
 #define PARTITA_PARTITIONER_SEARCH_REASON_H_
 

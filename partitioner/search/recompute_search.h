@@ -1,5 +1,5 @@
-// Which stretches of a network to compute again in the backward pass, so that less is kept from the forward pass
-// (Chen et al. 2016). Between one stretch and the next one value passes, and nothing else.
+// Chooses the stretches of a network to recompute in the backward pass, so that less is kept from the forward pass
+// (Chen et al. 2016). Only one value passes from one stretch to the next.
 //
 //   stretches   | 0 | 1 | 2 | 3 |
 //   block 1..2      |=======|       keeps what 0 gives and what 2 gives, not what 1 gives nor what is inside of 1 and 2

@@ -1,4 +1,4 @@
-// What ranks do in a step, as far as it matters to when: on what each launch waits, and how long it takes.
+// The work of ranks in a step, as a simulation needs it: what each launch waits for, and how long it takes.
 #ifndef PARTITA_PARTITIONER_SIMULATE_RANK_WORK_H_
 #define PARTITA_PARTITIONER_SIMULATE_RANK_WORK_H_
 

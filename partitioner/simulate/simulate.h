@@ -1,4 +1,4 @@
-// How long a step takes on a cluster: the schedules that executors run, walked without running anything.
+// Simulates the time of a step on a cluster: it walks the schedules that executors run, without running anything.
 //
 // A launch starts when the one before it on its stream and those that it waits for have ended; a little later where its
 // stream has waited for another one (DeviceKind::wake_seconds). A kernel or a copy then takes its time

@@ -1,5 +1,5 @@
-// How each axis of a mesh splits a layer: along a dimension of its output, as in Jia et al. (1802.04924), or along a
-// dimension that it sums over.
+// A choice of how each axis of a mesh splits a layer: along a dimension of its output, as in Jia et al. (1802.04924),
+// or along a dimension that it sums over.
 #ifndef PARTITA_PARTITIONER_TABLES_CHOICE_H_
 #define PARTITA_PARTITIONER_TABLES_CHOICE_H_
 

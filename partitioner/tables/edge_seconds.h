@@ -1,5 +1,5 @@
-// How long a value takes from how one layer makes it to how another reads it, and its gradient back (Jia et al.,
-// 1802.04924: what is needed and not there, region by region).
+// Estimates the time to move a value from the layout that one layer makes to the one that another reads, and its
+// gradient back (Jia et al., 1802.04924: the missing parts, region by region).
 //
 //   forward    each rank gets what it reads and does not hold
 //   back       each gets the gradients of what it holds and did not read, and gives those of what it read and does not

@@ -1,5 +1,5 @@
-// What an answer of a search says as a strategy: of every node of the user's graph, over every axis, a split,
-// `replicate` or `at`. Parameters follow what reads them.
+// Converts the answer of a search to a strategy: for every node of the user's graph, over every axis, a split,
+// `replicate` or `at`. Parameters follow their readers.
 #ifndef PARTITA_PARTITIONER_TABLES_FOUND_STRATEGY_H_
 #define PARTITA_PARTITIONER_TABLES_FOUND_STRATEGY_H_
 

@@ -1,4 +1,4 @@
-// How long moves take among the ranks of a mesh on a cluster.
+// Estimates the time of moves among the ranks of a mesh on a cluster.
 #ifndef PARTITA_PARTITIONER_TABLES_MOVE_SECONDS_H_
 #define PARTITA_PARTITIONER_TABLES_MOVE_SECONDS_H_
 

@@ -1,4 +1,4 @@
-// How many descriptors (files, sockets, pipes) this process can still open: `ulimit -n`.
+// The number of descriptors (files, sockets, pipes) that this process can still open: `ulimit -n`.
 #ifndef PARTITA_RUNTIME_ADMISSION_DESCRIPTORS_H_
 #define PARTITA_RUNTIME_ADMISSION_DESCRIPTORS_H_
 

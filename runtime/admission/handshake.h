@@ -1,4 +1,4 @@
-// How two processes of a job make sure that they mean each other, before anything else is made of what comes.
+// The mutual authentication of two processes of a job, before either trusts any other byte.
 //
 //   who connects                            who listens
 //   hello: world, ranks, TLS, nonce   ->   looks at what is in it; keeps nothing but these bytes

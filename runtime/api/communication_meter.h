@@ -1,4 +1,5 @@
-// How much of a session's communication is hidden behind computing, from the recorded timelines of its training steps.
+// Measures how much of a session's communication is hidden behind computation, from the recorded timelines of its
+// training steps.
 //
 // A rank communicates while a collective of its runs, waiting for its peers included. That is exposed while no kernel
 // of the rank runs: then the rank does nothing but wait for it.

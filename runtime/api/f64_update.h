@@ -1,5 +1,5 @@
-// What a training step does to states, in f64: the update nodes of the serial graph, computed by the reference kernels
-// from the values that a run really read.
+// Computes a training step's state updates in f64: the update nodes of the serial graph, by the reference kernels, from
+// the values that a run really read.
 //
 // An optimizer may amplify the rounding of a gradient without bound: where the true gradient is 0 (a key bias of
 // attention, a bias in front of batch norm) Adam turns noise into a full step. So an update is not compared with the

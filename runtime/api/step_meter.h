@@ -1,4 +1,4 @@
-// How long training steps take, from their recorded timelines: what is computed, what is communicated, the whole.
+// Measures training steps from their recorded timelines: computing time, communication time, total time.
 #ifndef PARTITA_RUNTIME_API_STEP_METER_H_
 #define PARTITA_RUNTIME_API_STEP_METER_H_
 

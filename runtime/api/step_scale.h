@@ -1,4 +1,4 @@
-// How large the numbers are that a step computes with.
+// Estimates the magnitude of the numbers that a step computes with.
 //
 // Rounding errors scale with the numbers that a value was made from, not with the result: before a batch norm the
 // gradient of a bias is 0, and the computed value is the noise of a sum of numbers that are not 0.

@@ -1,4 +1,4 @@
-// By how much the accuracy of right computations may differ.
+// The amount by which the accuracy of correct computations may differ.
 #ifndef PARTITA_RUNTIME_API_UNDECIDED_H_
 #define PARTITA_RUNTIME_API_UNDECIDED_H_
 

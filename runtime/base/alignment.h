@@ -1,4 +1,4 @@
-// Where tensors begin in a block of memory: at multiples of a cache line, which any kernel's vectors divide.
+// The alignment of tensors in a block of memory: a cache line, a multiple of any kernel's vectors.
 #ifndef PARTITA_RUNTIME_BASE_ALIGNMENT_H_
 #define PARTITA_RUNTIME_BASE_ALIGNMENT_H_
 

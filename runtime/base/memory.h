@@ -1,4 +1,4 @@
-// How much memory this process may still take before the system ends it.
+// The memory that this process may still allocate before the system ends it.
 #ifndef PARTITA_RUNTIME_BASE_MEMORY_H_
 #define PARTITA_RUNTIME_BASE_MEMORY_H_
 

@@ -1,4 +1,4 @@
-// Where processes leave small texts for each other while they meet.
+// A store in which processes exchange small texts while they join.
 #ifndef PARTITA_RUNTIME_COMM_KEY_VALUE_STORE_H_
 #define PARTITA_RUNTIME_COMM_KEY_VALUE_STORE_H_
 

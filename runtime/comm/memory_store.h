@@ -1,4 +1,4 @@
-// Where ranks meet that are threads of one process. Thread-safe.
+// A key-value store for ranks that are threads of one process. Thread-safe.
 #ifndef PARTITA_RUNTIME_COMM_MEMORY_STORE_H_
 #define PARTITA_RUNTIME_COMM_MEMORY_STORE_H_
 

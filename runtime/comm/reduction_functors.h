@@ -1,4 +1,4 @@
-// What a reduction does with two elements: written once, for the loops of the host and for the kernels of a GPU.
+// Reductions of two elements, written once for the loops of the host and the kernels of a GPU.
 #ifndef PARTITA_RUNTIME_COMM_REDUCTION_FUNCTORS_H_
 #define PARTITA_RUNTIME_COMM_REDUCTION_FUNCTORS_H_
 

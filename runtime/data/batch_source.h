@@ -1,4 +1,4 @@
-// Where batches come from: any rows of any global batch, in any order, from any thread.
+// The interface of data sources: returns any rows of any global batch, in any order, from any thread.
 //
 // A batch is named fields of any element type (docs/design.md 5.23), each a tensor whose first dimension is the rows.
 // The global batch is one thing for all ranks. A rank asks for its rows of it, the block of the input's layout, which

@@ -1,4 +1,4 @@
-// What a byte becomes in a floating field that arrays of bytes fill.
+// The scaling of bytes to floating-point fields.
 #ifndef PARTITA_RUNTIME_DATA_BYTE_SCALE_H_
 #define PARTITA_RUNTIME_DATA_BYTE_SCALE_H_
 

@@ -1,4 +1,4 @@
-// What the readers of files of arrays share: bytes that must be there, and elements of sizes that a file claims.
+// Common functions of readers of array files: reading bytes that must exist, and elements of claimed sizes.
 //
 // Errors are kInvalidArgument and name the file and the offset in its uncompressed data; kResourceExhausted: there is
 // not so much memory. No size is believed before it was compared with what the stream can hold and with the memory that

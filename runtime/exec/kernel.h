@@ -1,4 +1,5 @@
-// How one rank's share of a node is computed: the interface between the executor and the backends (ops/host, ops/cuda).
+// The interface of kernels, between the executor and the backends (ops/host, ops/cuda): computes one rank's share of a
+// node.
 #ifndef PARTITA_RUNTIME_EXEC_KERNEL_H_
 #define PARTITA_RUNTIME_EXEC_KERNEL_H_
 

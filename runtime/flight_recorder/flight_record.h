@@ -1,4 +1,4 @@
-// What a rank had last done among others, as it is shown, kept in a file and compared with that of the others.
+// The last collectives of a rank, as they are shown, stored in a file and compared with those of other ranks.
 #ifndef PARTITA_RUNTIME_FLIGHT_RECORDER_FLIGHT_RECORD_H_
 #define PARTITA_RUNTIME_FLIGHT_RECORDER_FLIGHT_RECORD_H_
 

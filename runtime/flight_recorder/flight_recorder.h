@@ -1,4 +1,4 @@
-// What the ranks of a process are doing among others: a ring for each, and who is in which group.
+// Records the collectives of the ranks of a process: a ring for each rank, and the members of groups.
 #ifndef PARTITA_RUNTIME_FLIGHT_RECORDER_FLIGHT_RECORDER_H_
 #define PARTITA_RUNTIME_FLIGHT_RECORDER_FLIGHT_RECORDER_H_
 

@@ -1,4 +1,4 @@
-// Where log lines go: to standard error, so that results on standard output stay alone.
+// The log: lines go to standard error, so that standard output has only results.
 #ifndef PARTITA_RUNTIME_TELEMETRY_LOG_H_
 #define PARTITA_RUNTIME_TELEMETRY_LOG_H_
 

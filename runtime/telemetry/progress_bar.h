@@ -1,4 +1,4 @@
-// How far a training is, in one line of a terminal that is written again and again.
+// The progress of a training in one terminal line that is rewritten repeatedly.
 #ifndef PARTITA_RUNTIME_TELEMETRY_PROGRESS_BAR_H_
 #define PARTITA_RUNTIME_TELEMETRY_PROGRESS_BAR_H_
 

@@ -1,4 +1,4 @@
-// What a graph takes from its data.
+// The fields that a graph reads from its data.
 #ifndef PARTITA_RUNTIME_TRAIN_GRAPH_FIELDS_H_
 #define PARTITA_RUNTIME_TRAIN_GRAPH_FIELDS_H_
 

@@ -1,4 +1,4 @@
-// Which inputs of a graph take what of a batch of labelled images.
+// Maps the inputs of a graph to the parts of a batch of labelled images.
 #ifndef PARTITA_RUNTIME_TRAIN_IMAGE_INPUTS_H_
 #define PARTITA_RUNTIME_TRAIN_IMAGE_INPUTS_H_
 

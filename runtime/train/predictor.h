@@ -1,4 +1,4 @@
-// What a program computes for every sample of a set.
+// Computes a program's predictions for every sample of a set.
 #ifndef PARTITA_RUNTIME_TRAIN_PREDICTOR_H_
 #define PARTITA_RUNTIME_TRAIN_PREDICTOR_H_
 

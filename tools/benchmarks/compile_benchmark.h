@@ -1,4 +1,4 @@
-// What it costs to compile: from a checked forward graph to verified schedules of all ranks, without a device.
+// Measures the compiler: from a checked forward graph to verified schedules of all ranks, without a device.
 //
 // The graph is a chain of matmul and relu with a cross entropy at its end, trained by SGD with momentum; the strategy
 // is --dp times --mp. Times are processor time of this process, so that other programs disturb them little.

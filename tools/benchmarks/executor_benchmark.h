@@ -1,4 +1,4 @@
-// What the executor itself costs: graphs of empty ops, replayed.
+// Measures the executor's own cost: graphs of empty ops, replayed.
 //
 //   chain      each node after the one before; on two streams it changes streams every 64 nodes
 //   wide       no order among the nodes, dealt out to the streams

@@ -1,6 +1,7 @@
-// What overlap hides of halo exchanges: training steps of a shipped model whose images are split by rows, with
-// convolutions whole and in interior and boundary (graph/lower/split_at_halos.h), in turns in one run; on the host as
-// it is, and with the starts of launches and exchanges delayed at random, as a slower network and uneven ranks would.
+// Measures how much overlap hides of halo exchanges: training steps of a shipped model whose images are split by rows,
+// with convolutions whole and in interior and boundary (graph/lower/split_at_halos.h), in turns in one run. They run on
+// the host as it is, and with the starts of launches and exchanges delayed at random, as on a slower network with
+// uneven ranks.
 #ifndef PARTITA_TOOLS_BENCHMARKS_HALO_BENCHMARK_H_
 #define PARTITA_TOOLS_BENCHMARKS_HALO_BENCHMARK_H_
 

@@ -1,4 +1,4 @@
-// How sure the medians of a benchmark's rounds are, and those of ratios.
+// The confidence of the medians of a benchmark's rounds, and of their ratios.
 #ifndef PARTITA_TOOLS_BENCHMARKS_MEDIAN_H_
 #define PARTITA_TOOLS_BENCHMARKS_MEDIAN_H_
 

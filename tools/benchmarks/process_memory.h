@@ -1,4 +1,4 @@
-// How much memory a process has, as the system counts it.
+// The memory of a process, as the system counts it.
 #ifndef PARTITA_TOOLS_BENCHMARKS_PROCESS_MEMORY_H_
 #define PARTITA_TOOLS_BENCHMARKS_PROCESS_MEMORY_H_
 

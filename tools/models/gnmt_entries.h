@@ -1,4 +1,4 @@
-// What GNMT is asked for besides training: sizes for shorter sentences, and the steps of its decoder.
+// The entry points of GNMT besides training: sizes for shorter sentences, and the steps of its decoder.
 #ifndef PARTITA_TOOLS_MODELS_GNMT_ENTRIES_H_
 #define PARTITA_TOOLS_MODELS_GNMT_ENTRIES_H_
 

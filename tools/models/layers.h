@@ -1,4 +1,4 @@
-// What the shipped models have in common: inputs, losses, training, and layers that may carry batch norm and dropout.
+// Common parts of the shipped models: inputs, losses, training, and layers that may have batch norm and dropout.
 #ifndef PARTITA_TOOLS_MODELS_LAYERS_H_
 #define PARTITA_TOOLS_MODELS_LAYERS_H_
 

@@ -1,4 +1,4 @@
-// Where the programs keep what they find out from run to run.
+// The folder in which programs cache results from run to run.
 #ifndef PARTITA_TOOLS_PROGRAM_CACHE_FOLDER_H_
 #define PARTITA_TOOLS_PROGRAM_CACHE_FOLDER_H_
 

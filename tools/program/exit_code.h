@@ -1,4 +1,4 @@
-// What a program's exit code says, and which signals it takes for SIGTERM (docs/reference/commands.md 3).
+// The exit codes of programs, and the signals that they treat as SIGTERM (docs/reference/commands.md 3).
 #ifndef PARTITA_TOOLS_PROGRAM_EXIT_CODE_H_
 #define PARTITA_TOOLS_PROGRAM_EXIT_CODE_H_
 

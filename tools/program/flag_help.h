@@ -1,4 +1,4 @@
-// What --help says of flags: lines of at most 80 columns, by group, with defaults.
+// Formats the help of flags: lines of at most 80 columns, by group, with defaults.
 #ifndef PARTITA_TOOLS_PROGRAM_FLAG_HELP_H_
 #define PARTITA_TOOLS_PROGRAM_FLAG_HELP_H_
 

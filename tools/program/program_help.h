@@ -1,4 +1,4 @@
-// What a program says of itself and of its commands.
+// Formats the help of a program and its commands.
 #ifndef PARTITA_TOOLS_PROGRAM_PROGRAM_HELP_H_
 #define PARTITA_TOOLS_PROGRAM_PROGRAM_HELP_H_
 

@@ -1,4 +1,4 @@
-// What the main() of every program here does.
+// The main() function of all programs.
 #ifndef PARTITA_TOOLS_PROGRAM_RUN_MAIN_H_
 #define PARTITA_TOOLS_PROGRAM_RUN_MAIN_H_
 

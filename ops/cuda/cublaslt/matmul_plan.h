@@ -1,4 +1,4 @@
-// How cuBLASLt computes a product: described to it once, with the algorithm that was chosen.
+// A plan of cuBLASLt for a product: its description, made once, and the chosen algorithm.
 #ifndef PARTITA_OPS_CUDA_CUBLASLT_MATMUL_PLAN_H_
 #define PARTITA_OPS_CUDA_CUBLASLT_MATMUL_PLAN_H_
 

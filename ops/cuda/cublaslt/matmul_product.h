@@ -1,4 +1,4 @@
-// Which product a node is, as a library of products sees it.
+// Describes a node as a matrix product, in the terms of a library.
 #ifndef PARTITA_OPS_CUDA_CUBLASLT_MATMUL_PRODUCT_H_
 #define PARTITA_OPS_CUDA_CUBLASLT_MATMUL_PRODUCT_H_
 

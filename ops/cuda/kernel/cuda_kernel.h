@@ -1,4 +1,4 @@
-// What a kernel of the GPU is made of, for those who write one.
+// The parts of a GPU kernel, for authors of kernels.
 //
 // A factory looks at a node and refuses with a reason, or says how much workspace it needs, whether it is
 // deterministic, and how to bind the node to addresses. Binding gives a function that enqueues the work on a stream and

@@ -1,5 +1,5 @@
-// What crosses the border between the .cu files and the rest: plain pointers, sizes, and a queue to launch on. No
-// header of CUDA and none of Abseil, so that either side compiles without the other.
+// The interface between the .cu files and the rest: plain pointers, sizes, and a queue to launch on. No header of CUDA
+// and none of Abseil, so that either side compiles without the other.
 #ifndef PARTITA_OPS_CUDA_LAUNCH_LAUNCH_H_
 #define PARTITA_OPS_CUDA_LAUNCH_LAUNCH_H_
 

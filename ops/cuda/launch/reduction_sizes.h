@@ -1,4 +1,4 @@
-// How reductions are cut into blocks: by sizes alone, never by the device, so the bits are the same on every GPU.
+// Cuts reductions into blocks by sizes alone, never by the device, so that results are bitwise identical on every GPU.
 #ifndef PARTITA_OPS_CUDA_LAUNCH_REDUCTION_SIZES_H_
 #define PARTITA_OPS_CUDA_LAUNCH_REDUCTION_SIZES_H_
 

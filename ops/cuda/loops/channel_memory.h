@@ -1,4 +1,4 @@
-// How the loops over rows of channels reach memory: all that they load and store goes through here. For .cu files.
+// Loads and stores of the loops over rows of channels; all their memory accesses go through here. For .cu files.
 #ifndef PARTITA_OPS_CUDA_LOOPS_CHANNEL_MEMORY_H_
 #define PARTITA_OPS_CUDA_LOOPS_CHANNEL_MEMORY_H_
 

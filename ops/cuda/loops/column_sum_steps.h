@@ -1,4 +1,4 @@
-// What a block does between two barriers where sums per channel are taken (column_sums.h). For .cu files.
+// The steps of a block between two barriers of per-channel sums (column_sums.h). For .cu files.
 #ifndef PARTITA_OPS_CUDA_LOOPS_COLUMN_SUM_STEPS_H_
 #define PARTITA_OPS_CUDA_LOOPS_COLUMN_SUM_STEPS_H_
 

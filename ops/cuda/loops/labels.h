@@ -1,4 +1,4 @@
-// What the bodies of losses and accuracy know of a row's label.
+// Access to a row's label for the bodies of losses and accuracy.
 #ifndef PARTITA_OPS_CUDA_LOOPS_LABELS_H_
 #define PARTITA_OPS_CUDA_LOOPS_LABELS_H_
 

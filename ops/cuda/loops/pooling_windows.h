@@ -1,5 +1,5 @@
-// How the threads of a pooling see windows: a thread has a run of channels of one pixel. The ranges are those of
-// Pooling (ops/functors/geometry.h), in a narrower type and without a division of integers. For .cu files.
+// Windows of a pooling for one thread, which has a run of channels of one pixel. The ranges are those of Pooling
+// (ops/functors/geometry.h), in a narrower type and without a division of integers. For .cu files.
 #ifndef PARTITA_OPS_CUDA_LOOPS_POOLING_WINDOWS_H_
 #define PARTITA_OPS_CUDA_LOOPS_POOLING_WINDOWS_H_
 

@@ -1,4 +1,4 @@
-// How plans of libraries are timed. A function, so that a test can say what the times are.
+// Times plans of libraries. A function, so that a test can say what the times are.
 #ifndef PARTITA_OPS_CUDA_PLANS_PLAN_TIMER_H_
 #define PARTITA_OPS_CUDA_PLANS_PLAN_TIMER_H_
 

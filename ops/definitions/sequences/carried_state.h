@@ -1,4 +1,4 @@
-// What a node carries from step to step: where it ends in one is where it begins in the next.
+// The state that a node carries from step to step: its final value in one step is its initial value in the next.
 //
 // In training it is a state `name`. Evaluation has its own, `name@evaluation`, so that training resumes with its own
 // value. A program's states are those of its training, which therefore has both, in the same layout.

@@ -1,5 +1,5 @@
-// What goes from step to step: a state s becomes the value that the step made for it, s' = value.
-// It is an update as those of optimizers: s is in the place of w, the value in that of its gradient. It reads no rate.
+// The update of a value carried from step to step: a state s becomes the value that the step made for it, s' = value.
+// It has the form of an optimizer's update: s takes the place of w, the value that of its gradient. It reads no rate.
 #ifndef PARTITA_OPS_FUNCTORS_UPDATES_CARRY_H_
 #define PARTITA_OPS_FUNCTORS_UPDATES_CARRY_H_
 

@@ -1,4 +1,4 @@
-// What an optimizer's update is made of, for host and device code. All of one stands in a struct:
+// The parts of an optimizer's update, for host and device code. Each update is one struct:
 //
 //   struct Example {
 //     static constexpr char kName[] = "example";

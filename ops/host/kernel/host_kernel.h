@@ -1,4 +1,4 @@
-// What a host kernel is made of, for those who write one.
+// The parts of a host kernel, for authors of kernels.
 //
 // A factory looks at a node and refuses with a reason what it cannot compute, or says how much workspace it needs and
 // how to bind the node to addresses; of what it computes, but is likely to be slow at, it says so too. Binding gives a

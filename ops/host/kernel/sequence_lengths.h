@@ -1,4 +1,4 @@
-// How many places of each sequence belong to it: an input i32[n] that may be absent, where all of them do.
+// The length of each sequence: an input i32[n] that may be absent, which means full length.
 #ifndef PARTITA_OPS_HOST_KERNEL_SEQUENCE_LENGTHS_H_
 #define PARTITA_OPS_HOST_KERNEL_SEQUENCE_LENGTHS_H_
 

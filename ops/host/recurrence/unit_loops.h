@@ -1,5 +1,5 @@
-// What happens to many units of an LSTM at once, in vectors: the arithmetic of ops/functors/lstm.h. Gates of a unit lie
-// side by side, units behind each other.
+// Computes many units of an LSTM at once, in vectors: the arithmetic of ops/functors/lstm.h. Gates of a unit lie side
+// by side, units behind each other.
 #ifndef PARTITA_OPS_HOST_RECURRENCE_UNIT_LOOPS_H_
 #define PARTITA_OPS_HOST_RECURRENCE_UNIT_LOOPS_H_
 

@@ -1,4 +1,4 @@
-// How long several kernels take for one node on this machine.
+// Times several kernels for one node on this machine.
 #ifndef PARTITA_OPS_HOST_TIMING_FORM_TIMER_H_
 #define PARTITA_OPS_HOST_TIMING_FORM_TIMER_H_
 

@@ -1,4 +1,4 @@
-// What the times of the host's kernels depend on, beside the node and the number of threads.
+// The properties of this machine on which the times of host kernels depend, beside the node and the number of threads.
 #ifndef PARTITA_OPS_HOST_TIMING_MACHINE_H_
 #define PARTITA_OPS_HOST_TIMING_MACHINE_H_
 

@@ -1,4 +1,4 @@
-// Which of the kernels that can compute a node is the fastest: timed once, and kept.
+// Chooses the fastest of the kernels that can compute a node: timed once, then cached.
 //
 // The choice for a signature holds for the whole run. It is read from a folder, or timed and written there, so that the
 // next run on such a machine is bitwise identical. If two processes time at once, the second uses what the first wrote.

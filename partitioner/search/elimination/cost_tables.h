@@ -1,5 +1,5 @@
-// What searches are given in place of a graph: what each op costs in each way to run it, and what it costs to get from
-// the way of one op to that of the next. Plans are judged by sums over these tables; none is compiled.
+// The input of searches: a table of the cost of each op in each of its configs, and of the cost between the configs of
+// neighbouring ops. Plans are judged by sums over these tables; none is compiled.
 #ifndef PARTITA_PARTITIONER_SEARCH_ELIMINATION_COST_TABLES_H_
 #define PARTITA_PARTITIONER_SEARCH_ELIMINATION_COST_TABLES_H_
 

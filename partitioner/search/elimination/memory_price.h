@@ -1,4 +1,4 @@
-// What a byte is worth in seconds where memory is short, and what that proves (Lagrange).
+// The price of a byte in seconds under a memory limit, and the bound that it proves (Lagrange).
 #ifndef PARTITA_PARTITIONER_SEARCH_ELIMINATION_MEMORY_PRICE_H_
 #define PARTITA_PARTITIONER_SEARCH_ELIMINATION_MEMORY_PRICE_H_
 

@@ -1,4 +1,4 @@
-// Where a graph falls into blocks that can be placed one by one.
+// Cuts a graph into blocks that can be placed one by one.
 #ifndef PARTITA_PARTITIONER_SEARCH_PLACEMENT_PLACEMENT_BLOCKS_H_
 #define PARTITA_PARTITIONER_SEARCH_PLACEMENT_PLACEMENT_BLOCKS_H_
 

@@ -1,4 +1,4 @@
-// What a step takes at the least whose forward and backward ops were placed each alone.
+// A lower bound of a step's time from separate placements of its forward and backward ops.
 //
 //   A ── loss ══ loss' ── A'      A and the loss end before anything of the backward part begins, so their best and the
 //   └─ accuracy                   backward part's best follow each other; accuracy may run beside the latter.

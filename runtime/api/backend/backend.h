@@ -1,5 +1,5 @@
-// What the ranks of a program run on: their device, its kernels, and the world in which they talk. It is made here
-// alone, for sessions, plans and benchmarks alike: what is planned is what runs.
+// The backend of a program's ranks: their device, its kernels, and the world in which they communicate. Sessions, plans
+// and benchmarks all create it here: what is planned is what runs.
 #ifndef PARTITA_RUNTIME_API_BACKEND_BACKEND_H_
 #define PARTITA_RUNTIME_API_BACKEND_BACKEND_H_
 

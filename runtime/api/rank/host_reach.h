@@ -1,5 +1,5 @@
-// What the host sees of a rank's arena: states and staged inputs, at their offsets. The arena itself where the host
-// reaches it; else memory of the host, from which inputs are sent and states are stored and fetched.
+// The host's view of a rank's arena: states and staged inputs, at their offsets. It is the arena itself if the host can
+// access it; else host memory, from which inputs are sent and states are stored and fetched.
 #ifndef PARTITA_RUNTIME_API_RANK_HOST_REACH_H_
 #define PARTITA_RUNTIME_API_RANK_HOST_REACH_H_
 

@@ -1,5 +1,5 @@
-// Where a rank's inputs wait on a device that the host does not reach: two places in turn, which a stream of their own
-// fills while the step before runs. The step begins by copying them into the arena, whose memory has other uses later
+// Stages a rank's inputs on a device that the host cannot access: two buffers in turn, which a separate stream fills
+// while the previous step runs. The step begins by copying them into the arena, whose memory has other uses later
 // (docs/design.md 5.6).
 #ifndef PARTITA_RUNTIME_API_RANK_INPUT_STAGE_H_
 #define PARTITA_RUNTIME_API_RANK_INPUT_STAGE_H_

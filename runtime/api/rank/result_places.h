@@ -1,5 +1,5 @@
-// Where the host finds what a rank's steps report, on a device that it does not reach: a place for each turn, to which
-// the step copies at its end. So what a step reported can still be read while the next one runs (docs/design.md 5.26).
+// Host buffers for the results of a rank's steps on a device that the host cannot access: one per turn, filled by the
+// step at its end. So the host can read a step's results while the next step runs (docs/design.md 5.26).
 #ifndef PARTITA_RUNTIME_API_RANK_RESULT_PLACES_H_
 #define PARTITA_RUNTIME_API_RANK_RESULT_PLACES_H_
 

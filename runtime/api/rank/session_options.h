@@ -1,4 +1,4 @@
-// How a session runs a program.
+// The options of a session.
 #ifndef PARTITA_RUNTIME_API_RANK_SESSION_OPTIONS_H_
 #define PARTITA_RUNTIME_API_RANK_SESSION_OPTIONS_H_
 

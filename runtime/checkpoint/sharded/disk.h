@@ -1,5 +1,5 @@
-// What a checkpoint does to files, a call for each operation that can fail or be the last one: so tests can let any of
-// them fail, or end the process behind it (docs/design.md 5.33).
+// The file operations of a checkpoint, one call for each operation that can fail or be the last one, so that tests can
+// let any of them fail or end the process after it (docs/design.md 5.33).
 //
 // A checkpoint folder may be writable by others. So no operation follows a symbolic link, neither at the end of `path`
 // nor in the folder that `path` lies in; links further up are the user's own (ResolveLink). A link is an error.

@@ -1,4 +1,4 @@
-// Where the calls of a group's ranks meet, and what each rank's stream does for them.
+// Matches the calls of a group's ranks on a shared GPU, and enqueues the work of each rank's stream.
 #ifndef PARTITA_RUNTIME_COMM_CUDA_LOCAL_CUDA_LOCAL_GROUP_H_
 #define PARTITA_RUNTIME_COMM_CUDA_LOCAL_CUDA_LOCAL_GROUP_H_
 

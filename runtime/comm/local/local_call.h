@@ -1,4 +1,4 @@
-// What the ranks of `local` copy and reduce for a collective, in parts that any of them may do.
+// The copies and reductions of a collective of `local`, in parts that any rank may do.
 #ifndef PARTITA_RUNTIME_COMM_LOCAL_LOCAL_CALL_H_
 #define PARTITA_RUNTIME_COMM_LOCAL_LOCAL_CALL_H_
 

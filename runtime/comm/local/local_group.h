@@ -1,4 +1,4 @@
-// Where the ranks of a group meet. All the waiting, matching and aborting of local collectives is here.
+// A group of ranks in one process: does all the waiting, matching and aborting of local collectives.
 //
 // The last rank to arrive at a collective finds the calls of all others, and begins to copy and reduce. The work of
 // each rank is cut into parts; ranks that wake take unstarted parts, so that no rank waits for one that is still

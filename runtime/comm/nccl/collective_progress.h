@@ -1,4 +1,4 @@
-// How far a GPU is with the collectives of a group, seen from the host without waiting for it.
+// The progress of a GPU through the collectives of a group, read by the host without waiting for the GPU.
 //
 // Which collectives there are, and in which order, is known when they are launched. A kernel of one thread counts up in
 // front of each and behind each, in memory of the GPU, and stores the count to pinned memory of the host. In a captured

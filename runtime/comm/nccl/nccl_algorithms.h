@@ -1,4 +1,4 @@
-// Which algorithms NCCL may choose from: the environment variable NCCL_ALGO.
+// The algorithms that NCCL may choose from: the environment variable NCCL_ALGO.
 #ifndef PARTITA_RUNTIME_COMM_NCCL_NCCL_ALGORITHMS_H_
 #define PARTITA_RUNTIME_COMM_NCCL_NCCL_ALGORITHMS_H_
 

@@ -1,4 +1,4 @@
-// Which other ranks are on this host, so that each may map the other one's arenas (peer_arenas.h).
+// Finds the other ranks on this host, so that each may map the others' arenas (peer_arenas.h).
 //
 // Two ranks find it out at the beginning: the same network, the same user, files of any size. Nothing is ever written
 // into another process, and what a rank says of its own memory is not believed: what is not there cannot be mapped.

@@ -1,4 +1,4 @@
-// What the communicators of a process share: the mesh, the calls under way, and who has failed.
+// The state that the communicators of a process share: the mesh, the calls in progress, and the ranks that have failed.
 //
 // Each link has a thread that receives from its peer, so the end of a connection is noticed at once. One more thread
 // probes peers that a call has waited long for.

@@ -1,4 +1,4 @@
-// What all our own communicators have in common: they check arguments, make a record of each call, and count.
+// The common base of our own communicators: checks arguments, records each call, and counts.
 //
 // A record says what was asked for (host_call.h). How the work is done and on what kind of stream is the backend's.
 #ifndef PARTITA_RUNTIME_COMM_SHARED_CHECKED_COMMUNICATOR_H_

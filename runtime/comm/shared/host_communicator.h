@@ -1,5 +1,5 @@
-// What communicators whose collectives are tasks on a host stream have in common: they keep the records that tasks
-// point to, and write each run to the flight recorder. Implemented by local and processes.
+// The common base of communicators whose collectives are tasks on a host stream: keeps the records that tasks point to,
+// and writes each run to the flight recorder. Implemented by local and processes.
 //
 // AllReduce is reduce-scatter and all-gather over balanced blocks of the flat buffer; reductions run in ascending rank
 // order at the owner of a block. So results are bitwise identical on all ranks and in both implementations.

@@ -1,4 +1,4 @@
-// What goes over a stream between two ranks: frames of a header and at most kMostFrameBytes.
+// The format of a stream between two ranks: frames of a header and at most kMostFrameBytes.
 //
 // Every frame is numbered on both sides, and number and a seed that only the two ranks know go into its checksums
 // (XXH3-64): bits that changed on the way, and frames that are lost, doubled or not of this stream, are found before

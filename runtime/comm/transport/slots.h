@@ -1,4 +1,4 @@
-// Which blocks two ranks wait for and have to give, as one of them knows it: the protocol of a link without its stream.
+// The protocol of a link without its stream: the blocks that two ranks want and offer, as one of them knows them.
 //
 // A sender transmits a block when the receiver requests it (want), so that it arrives directly in its buffer. It
 // transmits a small block at once, without a request. Blocks that arrive before the receiver has a buffer are stored,

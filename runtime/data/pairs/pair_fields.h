@@ -1,4 +1,5 @@
-// What a graph takes of a pair, for teacher forcing: each target is the word that follows the id at its place.
+// The fields of a pair that a graph reads, for teacher forcing: each target is the word that follows the id at its
+// place.
 //
 // Of m words s and n words t, in a row with room for S and T of them; zeros behind:
 //

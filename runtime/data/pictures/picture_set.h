@@ -1,4 +1,4 @@
-// Which pictures there are, where their bytes lie, and what class each is of. The pictures themselves stay in files.
+// A set of pictures: where their bytes lie, and the class of each. The pictures themselves stay in files.
 #ifndef PARTITA_RUNTIME_DATA_PICTURES_PICTURE_SET_H_
 #define PARTITA_RUNTIME_DATA_PICTURES_PICTURE_SET_H_
 

@@ -1,4 +1,4 @@
-// What files a tar archive holds and where, so that they can be read in any order.
+// An index of the files of a tar archive, so that they can be read in any order.
 #ifndef PARTITA_RUNTIME_DATA_PICTURES_TAR_INDEX_H_
 #define PARTITA_RUNTIME_DATA_PICTURES_TAR_INDEX_H_
 

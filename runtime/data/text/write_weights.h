@@ -1,4 +1,4 @@
-// What places of a row count.
+// Writes the weights of the places of a row.
 #ifndef PARTITA_RUNTIME_DATA_TEXT_WRITE_WEIGHTS_H_
 #define PARTITA_RUNTIME_DATA_TEXT_WRITE_WEIGHTS_H_
 

@@ -1,5 +1,5 @@
-// What streams, events, arenas and steps of one GPU share: the table of functions, the GPU's number, and whether it is
-// still usable.
+// The state that streams, events, arenas and steps of one GPU share: the table of functions, the GPU's number, and
+// whether it is still usable.
 #ifndef PARTITA_RUNTIME_DEVICE_CUDA_CUDA_CONTEXT_H_
 #define PARTITA_RUNTIME_DEVICE_CUDA_CUDA_CONTEXT_H_
 

@@ -1,4 +1,4 @@
-// Which processors this process may use, and how ranks that share them divide them.
+// The processors that this process may use, and their division among ranks that share them.
 #ifndef PARTITA_RUNTIME_DEVICE_HOST_CORES_H_
 #define PARTITA_RUNTIME_DEVICE_HOST_CORES_H_
 

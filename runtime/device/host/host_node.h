@@ -1,5 +1,5 @@
-// What a host stream does: one entry of its queue or of its part of a captured step. Plain data, 32 bytes, so that a
-// replay is a walk over an array.
+// One operation of a host stream: an entry of its queue or of its part of a captured step. Plain data, 32 bytes, so
+// that a replay is a walk over an array.
 #ifndef PARTITA_RUNTIME_DEVICE_HOST_HOST_NODE_H_
 #define PARTITA_RUNTIME_DEVICE_HOST_HOST_NODE_H_
 

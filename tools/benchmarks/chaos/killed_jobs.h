@@ -1,4 +1,5 @@
-// What tools/faults/chaos.py found: trainings by real processes that are killed, stopped and starved again and again.
+// The results of tools/faults/chaos.py: trainings by real processes that are killed, stopped and started again and
+// again.
 #ifndef PARTITA_TOOLS_BENCHMARKS_CHAOS_KILLED_JOBS_H_
 #define PARTITA_TOOLS_BENCHMARKS_CHAOS_KILLED_JOBS_H_
 

@@ -1,4 +1,4 @@
-// How many faults there were, and after how many of them all was as promised.
+// Counts faults, and those after which all was as promised.
 #ifndef PARTITA_TOOLS_BENCHMARKS_CHAOS_TALLY_H_
 #define PARTITA_TOOLS_BENCHMARKS_CHAOS_TALLY_H_
 

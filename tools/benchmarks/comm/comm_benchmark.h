@@ -1,6 +1,6 @@
-// How long collectives take, captured and replayed as in training: on `local` and as processes do, over TCP, encrypted
-// by TLS, and through shared memory (threads of this process over the loopback interface), in turns with Gloo's own
-// ring all-reduce; and exchanges of boxes on `local`, in turns with plain copies.
+// Measures collectives, captured and replayed as in training: on `local` and as processes do, over TCP, encrypted by
+// TLS, and through shared memory (threads of this process over the loopback interface), in turns with Gloo's own ring
+// all-reduce; and exchanges of boxes on `local`, in turns with plain copies.
 //
 //   halo         the last of four rows of each of 16 samples becomes a ghost row of the next rank
 //   repartition  a matrix split by rows becomes one split by columns

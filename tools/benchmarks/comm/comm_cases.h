@@ -1,4 +1,4 @@
-// What `benchmark comm` measures: every collective, in and out of place, and what they are part of.
+// The cases of `benchmark comm`: every collective, in and out of place, and the moves built on them.
 #ifndef PARTITA_TOOLS_BENCHMARKS_COMM_COMM_CASES_H_
 #define PARTITA_TOOLS_BENCHMARKS_COMM_COMM_CASES_H_
 

@@ -1,5 +1,5 @@
-// How fast pictures become what a training batch shows: read, decoded, a random part scaled to the batch's size,
-// mirrored.
+// Measures how fast pictures become what a training batch shows: read, decoded, a random part scaled to the batch's
+// size, mirrored.
 //
 // One thread of ours and one of another program that does the same with the same files run in turns; the result is the
 // median of the rounds.

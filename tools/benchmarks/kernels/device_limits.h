@@ -1,4 +1,4 @@
-// What a device does at most, and how long work takes at least that is done so fast.
+// The limits of a device, and the least time of work at these limits.
 #ifndef PARTITA_TOOLS_BENCHMARKS_KERNELS_DEVICE_LIMITS_H_
 #define PARTITA_TOOLS_BENCHMARKS_KERNELS_DEVICE_LIMITS_H_
 

@@ -1,4 +1,4 @@
-// What each kernel reaches of what its device can do.
+// Measures each kernel as a share of its device's limit.
 //
 // A kernel that contracts (matmul, conv2d) is compared with the fastest of those, any other with the fastest move of as
 // many bytes (limit_meter.h): its inputs and outputs, each moved once, over the time of a launch. The time is the

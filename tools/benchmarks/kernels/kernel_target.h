@@ -1,4 +1,4 @@
-// What kernels are measured on.
+// The device and kernels to measure.
 #ifndef PARTITA_TOOLS_BENCHMARKS_KERNELS_KERNEL_TARGET_H_
 #define PARTITA_TOOLS_BENCHMARKS_KERNELS_KERNEL_TARGET_H_
 

@@ -1,4 +1,4 @@
-// How long a kernel takes, alone on its device.
+// Times a kernel alone on its device.
 #ifndef PARTITA_TOOLS_BENCHMARKS_KERNELS_TIMED_KERNEL_H_
 #define PARTITA_TOOLS_BENCHMARKS_KERNELS_TIMED_KERNEL_H_
 

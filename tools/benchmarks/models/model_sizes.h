@@ -1,4 +1,4 @@
-// How flags say at which sizes a model is measured.
+// Reads the sizes at which a model is measured from flags.
 #ifndef PARTITA_TOOLS_BENCHMARKS_MODELS_MODEL_SIZES_H_
 #define PARTITA_TOOLS_BENCHMARKS_MODELS_MODEL_SIZES_H_
 

@@ -1,4 +1,4 @@
-// What a training step of a model has to do at least.
+// The least work of a training step of a model.
 #ifndef PARTITA_TOOLS_BENCHMARKS_MODELS_STEP_WORK_H_
 #define PARTITA_TOOLS_BENCHMARKS_MODELS_STEP_WORK_H_
 

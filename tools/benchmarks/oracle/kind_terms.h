@@ -1,4 +1,4 @@
-// What the kinds of launches were predicted to take in steps, beside what they took.
+// Predicted and measured times of the kinds of launches in steps.
 #ifndef PARTITA_TOOLS_BENCHMARKS_ORACLE_KIND_TERMS_H_
 #define PARTITA_TOOLS_BENCHMARKS_ORACLE_KIND_TERMS_H_
 

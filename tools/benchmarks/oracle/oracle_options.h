@@ -1,4 +1,4 @@
-// What `benchmark oracle` runs.
+// The options of `benchmark oracle`.
 #ifndef PARTITA_TOOLS_BENCHMARKS_ORACLE_ORACLE_OPTIONS_H_
 #define PARTITA_TOOLS_BENCHMARKS_ORACLE_ORACLE_OPTIONS_H_
 

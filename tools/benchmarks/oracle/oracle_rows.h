@@ -1,4 +1,4 @@
-// What `benchmark oracle` prints.
+// The output of `benchmark oracle`.
 #ifndef PARTITA_TOOLS_BENCHMARKS_ORACLE_ORACLE_ROWS_H_
 #define PARTITA_TOOLS_BENCHMARKS_ORACLE_ORACLE_ROWS_H_
 

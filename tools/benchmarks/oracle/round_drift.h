@@ -1,4 +1,4 @@
-// What a machine does to all that is measured in a round, taken out of what is compared within rounds.
+// Removes the drift of a machine between rounds from values that are compared within rounds.
 #ifndef PARTITA_TOOLS_BENCHMARKS_ORACLE_ROUND_DRIFT_H_
 #define PARTITA_TOOLS_BENCHMARKS_ORACLE_ROUND_DRIFT_H_
 

@@ -1,4 +1,4 @@
-// How far the predicted step is from the one that is run, on this machine, after a calibration in the same round.
+// Measures the error of the predicted step on this machine, after a calibration in the same round.
 #ifndef PARTITA_TOOLS_BENCHMARKS_ORACLE_STEP_ERRORS_H_
 #define PARTITA_TOOLS_BENCHMARKS_ORACLE_STEP_ERRORS_H_
 

@@ -1,4 +1,4 @@
-// What searches for plans cost: each on models of more and more layers and on more and more ranks, on nodes of eight
+// Measures searches for plans: each on models with more and more layers and on more and more ranks, on nodes of eight
 // GPUs, each with a batch of 64. Their tables are made by compiling layers one by one, which is timed by itself: where
 // their costs are known, the rest is what a search takes.
 //

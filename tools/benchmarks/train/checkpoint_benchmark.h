@@ -1,4 +1,4 @@
-// What checkpoints cost: steps with one in them beside steps without, in turns in one run.
+// Measures the cost of checkpoints: steps with one in them and steps without, in turns in one run.
 #ifndef PARTITA_TOOLS_BENCHMARKS_TRAIN_CHECKPOINT_BENCHMARK_H_
 #define PARTITA_TOOLS_BENCHMARKS_TRAIN_CHECKPOINT_BENCHMARK_H_
 

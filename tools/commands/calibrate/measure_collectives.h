@@ -1,4 +1,4 @@
-// How long collectives take among ranks on this machine, by their sizes.
+// Measures collectives among ranks on this machine, by size.
 #ifndef PARTITA_TOOLS_COMMANDS_CALIBRATE_MEASURE_COLLECTIVES_H_
 #define PARTITA_TOOLS_COMMANDS_CALIBRATE_MEASURE_COLLECTIVES_H_
 

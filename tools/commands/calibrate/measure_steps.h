@@ -1,4 +1,4 @@
-// How long kernels and whole steps take on this machine, in a session that really trains.
+// Measures kernels and whole steps on this machine, in a session that really trains.
 #ifndef PARTITA_TOOLS_COMMANDS_CALIBRATE_MEASURE_STEPS_H_
 #define PARTITA_TOOLS_COMMANDS_CALIBRATE_MEASURE_STEPS_H_
 

@@ -1,4 +1,4 @@
-// What a rank recorded as a file (proto/flight.proto).
+// Reads and writes the record of a rank as a file (proto/flight.proto).
 #ifndef PARTITA_TOOLS_COMMANDS_FLIGHT_FLIGHT_FILE_H_
 #define PARTITA_TOOLS_COMMANDS_FLIGHT_FLIGHT_FILE_H_
 

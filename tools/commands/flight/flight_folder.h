@@ -1,4 +1,4 @@
-// Where the records of a job's ranks lie: DIR/RUN/rank-00003.pbtxt, a folder for each run that failed.
+// The folder of the records of a job's ranks: DIR/RUN/rank-00003.pbtxt, one RUN for each run that failed.
 #ifndef PARTITA_TOOLS_COMMANDS_FLIGHT_FLIGHT_FOLDER_H_
 #define PARTITA_TOOLS_COMMANDS_FLIGHT_FLIGHT_FOLDER_H_
 

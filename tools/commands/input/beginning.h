@@ -1,4 +1,4 @@
-// What a run begins with, but for its states: what the file of --load, or a checkpoint of --resume, says beside them.
+// The beginning of a run, except its states: the metadata of the file of --load, or of a checkpoint of --resume.
 #ifndef PARTITA_TOOLS_COMMANDS_INPUT_BEGINNING_H_
 #define PARTITA_TOOLS_COMMANDS_INPUT_BEGINNING_H_
 

@@ -1,4 +1,4 @@
-// What a program has to make of the bytes that a data set gives as they are.
+// The conversions that a program must apply to the bytes of a data set.
 #ifndef PARTITA_TOOLS_COMMANDS_INPUT_PIXEL_FORMS_H_
 #define PARTITA_TOOLS_COMMANDS_INPUT_PIXEL_FORMS_H_
 

@@ -1,4 +1,4 @@
-// How a program is made and run, from a command's flags.
+// The options for compiling and running a program, from a command's flags.
 #ifndef PARTITA_TOOLS_COMMANDS_INPUT_RUN_OPTIONS_H_
 #define PARTITA_TOOLS_COMMANDS_INPUT_RUN_OPTIONS_H_
 

@@ -1,4 +1,4 @@
-// What a model file says of the run that writes it.
+// The record of a run in the model file that it writes.
 #ifndef PARTITA_TOOLS_COMMANDS_INPUT_RUN_RECORD_H_
 #define PARTITA_TOOLS_COMMANDS_INPUT_RUN_RECORD_H_
 

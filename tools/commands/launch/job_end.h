@@ -1,4 +1,4 @@
-// How the processes of a job ended, which of them the others failed because of, and whether to start them again helps.
+// How the processes of a job ended, which of them made the others fail, and whether a restart helps.
 #ifndef PARTITA_TOOLS_COMMANDS_LAUNCH_JOB_END_H_
 #define PARTITA_TOOLS_COMMANDS_LAUNCH_JOB_END_H_
 

@@ -1,4 +1,4 @@
-// What one process of a job writes, in a file.
+// The log file of one process of a job.
 #ifndef PARTITA_TOOLS_COMMANDS_LAUNCH_PROCESS_LOG_H_
 #define PARTITA_TOOLS_COMMANDS_LAUNCH_PROCESS_LOG_H_
 

@@ -1,4 +1,4 @@
-// What a process of the trainer is planned to have in memory on the host, without its data sets.
+// The planned memory of a trainer process on the host, without its data sets.
 #ifndef PARTITA_TOOLS_COMMANDS_MEMORY_PLANNED_PROCESS_H_
 #define PARTITA_TOOLS_COMMANDS_MEMORY_PLANNED_PROCESS_H_
 

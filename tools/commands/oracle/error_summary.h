@@ -1,4 +1,4 @@
-// How far predictions were from what was measured, over many runs.
+// Summarizes the errors of predictions over many runs.
 #ifndef PARTITA_TOOLS_COMMANDS_ORACLE_ERROR_SUMMARY_H_
 #define PARTITA_TOOLS_COMMANDS_ORACLE_ERROR_SUMMARY_H_
 

@@ -1,4 +1,4 @@
-// What runs were predicted to take and took, one line of JSON for each run (docs/reference/outputs.md 4).
+// Predicted and measured times of runs, one line of JSON for each run (docs/reference/outputs.md 4).
 #ifndef PARTITA_TOOLS_COMMANDS_ORACLE_HISTORY_H_
 #define PARTITA_TOOLS_COMMANDS_ORACLE_HISTORY_H_
 

@@ -1,4 +1,4 @@
-// How long the kinds of launches take in training steps, from their recorded timelines.
+// Measures the kinds of launches in training steps, from their recorded timelines.
 #ifndef PARTITA_TOOLS_COMMANDS_ORACLE_KIND_METER_H_
 #define PARTITA_TOOLS_COMMANDS_ORACLE_KIND_METER_H_
 

@@ -1,4 +1,4 @@
-// What searches found, for programs: the complete table of which users see a part
+// The plans that searches found, for programs: the complete table of which the text shows a part
 // (partitioner/choose/ranked_finalists.h).
 #ifndef PARTITA_TOOLS_COMMANDS_OUTPUT_PLAN_FINALISTS_H_
 #define PARTITA_TOOLS_COMMANDS_OUTPUT_PLAN_FINALISTS_H_

@@ -1,4 +1,4 @@
-// What a plan has of the objective that it was chosen by, or that was asked about it.
+// A plan's value of the objective that chose it, or that the user asked about.
 #ifndef PARTITA_TOOLS_COMMANDS_OUTPUT_PLAN_OBJECTIVE_H_
 #define PARTITA_TOOLS_COMMANDS_OUTPUT_PLAN_OBJECTIVE_H_
 

@@ -1,4 +1,4 @@
-// What a plan says of the memory of whole processes.
+// The memory of whole processes in a plan.
 #ifndef PARTITA_TOOLS_COMMANDS_OUTPUT_PLAN_PROCESSES_H_
 #define PARTITA_TOOLS_COMMANDS_OUTPUT_PLAN_PROCESSES_H_
 

@@ -1,4 +1,4 @@
-// What will run, as proto/plan.proto: from a program and a backend that plans, nothing is run.
+// A plan as proto/plan.proto, from a program and a planning backend; nothing runs.
 #ifndef PARTITA_TOOLS_COMMANDS_OUTPUT_PLAN_PROTO_H_
 #define PARTITA_TOOLS_COMMANDS_OUTPUT_PLAN_PROTO_H_
 

@@ -1,4 +1,4 @@
-// What `plan --diff` says: what a second strategy does otherwise, and where the difference in time comes from.
+// The output of `plan --diff`: how a second strategy differs, and where the difference in time comes from.
 #ifndef PARTITA_TOOLS_COMMANDS_PLAN_DIFFERENCE_REPORT_H_
 #define PARTITA_TOOLS_COMMANDS_PLAN_DIFFERENCE_REPORT_H_
 

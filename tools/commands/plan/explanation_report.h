@@ -1,4 +1,4 @@
-// What `plan --explain` says: what decides a predicted step, where its time goes, and what else there was to choose.
+// The output of `plan --explain`: the critical path of a predicted step, where its time goes, and the alternatives.
 #ifndef PARTITA_TOOLS_COMMANDS_PLAN_EXPLANATION_REPORT_H_
 #define PARTITA_TOOLS_COMMANDS_PLAN_EXPLANATION_REPORT_H_
 

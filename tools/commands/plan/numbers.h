@@ -1,4 +1,4 @@
-// How numbers of steps are written, so that columns add up as they stand there.
+// Formats the numbers of steps so that printed columns add up.
 #ifndef PARTITA_TOOLS_COMMANDS_PLAN_NUMBERS_H_
 #define PARTITA_TOOLS_COMMANDS_PLAN_NUMBERS_H_
 

@@ -1,4 +1,4 @@
-// When a run of training writes checkpoints, and where: --checkpoint, --checkpoint-every, --keep.
+// Writes the checkpoints of a training run: --checkpoint, --checkpoint-every, --keep.
 #ifndef PARTITA_TOOLS_COMMANDS_PROCESSES_CHECKPOINTER_H_
 #define PARTITA_TOOLS_COMMANDS_PROCESSES_CHECKPOINTER_H_
 

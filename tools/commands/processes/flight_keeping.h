@@ -1,4 +1,4 @@
-// What the ranks of this process did last, kept in files when the job fails (--flight-recorder).
+// Writes the last operations of this process's ranks to files when the job fails (--flight-recorder).
 //
 // Several places notice a failure, and each asks to save the record; the first one counts, because later records only
 // show how the job ended. One at a time in a process. Thread-safe.

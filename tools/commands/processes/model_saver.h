@@ -1,4 +1,4 @@
-// When a run of training writes its model, and where: --save, --save-every, --save-best, --save-weights-only.
+// Writes the model of a training run: --save, --save-every, --save-best, --save-weights-only.
 #ifndef PARTITA_TOOLS_COMMANDS_PROCESSES_MODEL_SAVER_H_
 #define PARTITA_TOOLS_COMMANDS_PROCESSES_MODEL_SAVER_H_
 

@@ -1,4 +1,4 @@
-// When a run of training compares what replicas hold: --check-replicas.
+// Compares what replicas hold during a training run: --check-replicas.
 #ifndef PARTITA_TOOLS_COMMANDS_PROCESSES_REPLICA_CHECKS_H_
 #define PARTITA_TOOLS_COMMANDS_PROCESSES_REPLICA_CHECKS_H_
 

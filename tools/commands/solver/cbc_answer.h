@@ -1,4 +1,4 @@
-// What Cbc, COIN-OR's solver of integer programs (Debian's coinor-cbc, version 2.10), says of a program.
+// Parses the answer of Cbc, COIN-OR's solver of integer programs (Debian's coinor-cbc, version 2.10).
 #ifndef PARTITA_TOOLS_COMMANDS_SOLVER_CBC_ANSWER_H_
 #define PARTITA_TOOLS_COMMANDS_SOLVER_CBC_ANSWER_H_
 

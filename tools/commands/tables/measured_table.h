@@ -1,4 +1,4 @@
-// What others published of clusters, beside what is predicted for the shipped ones (docs/papers.md 14.5).
+// Published measurements of clusters, compared with predictions for the shipped ones (docs/papers.md 14.5).
 #ifndef PARTITA_TOOLS_COMMANDS_TABLES_MEASURED_TABLE_H_
 #define PARTITA_TOOLS_COMMANDS_TABLES_MEASURED_TABLE_H_
 

@@ -1,4 +1,4 @@
-// What training is to reach on the test set, and how soon it did: how many epochs a batch needs.
+// The target of a training on the test set, and the epoch that reached it: how many epochs a batch needs.
 #ifndef PARTITA_TOOLS_COMMANDS_TARGET_TRAINING_TARGET_H_
 #define PARTITA_TOOLS_COMMANDS_TARGET_TRAINING_TARGET_H_
 

@@ -1,4 +1,4 @@
-// What pages of HTML share.
+// Common parts of HTML pages.
 #ifndef PARTITA_TOOLS_PROGRAM_HTML_ESCAPED_HTML_H_
 #define PARTITA_TOOLS_PROGRAM_HTML_ESCAPED_HTML_H_
 

@@ -1,4 +1,4 @@
-// How OpenMP's threads wait for the next kernel: they spin for a short time, then sleep.
+// Configures how OpenMP's threads wait for the next kernel: they spin for a short time, then block.
 #ifndef PARTITA_TOOLS_PROGRAM_WAITING_THREADS_H_
 #define PARTITA_TOOLS_PROGRAM_WAITING_THREADS_H_
 

@@ -1,4 +1,4 @@
-// Which versions of the libraries of GPUs this process has loaded.
+// The versions of the GPU libraries that this process has loaded.
 #ifndef PARTITA_TOOLS_PROGRAM_VERSION_GPU_LIBRARIES_H_
 #define PARTITA_TOOLS_PROGRAM_VERSION_GPU_LIBRARIES_H_
 

@@ -1,4 +1,4 @@
-// What reports and `trainer version` call this program.
+// The version that reports and `trainer version` print.
 #ifndef PARTITA_TOOLS_PROGRAM_VERSION_VERSION_H_
 #define PARTITA_TOOLS_PROGRAM_VERSION_VERSION_H_
 

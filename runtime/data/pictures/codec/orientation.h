@@ -1,5 +1,4 @@
-// How a camera was held, as Exif notes it in a picture file: a decoded picture is turned so that it is as a viewer
-// shows it.
+// The orientation of a picture as Exif records it: a decoded picture is turned to how a viewer shows it.
 #ifndef PARTITA_RUNTIME_DATA_PICTURES_CODEC_ORIENTATION_H_
 #define PARTITA_RUNTIME_DATA_PICTURES_CODEC_ORIENTATION_H_
 

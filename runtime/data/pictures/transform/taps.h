@@ -1,4 +1,4 @@
-// Which pixels of a line an output pixel is made from, and how much each counts.
+// The pixels of a line that an output pixel is made from, and their weights.
 #ifndef PARTITA_RUNTIME_DATA_PICTURES_TRANSFORM_TAPS_H_
 #define PARTITA_RUNTIME_DATA_PICTURES_TRANSFORM_TAPS_H_
 

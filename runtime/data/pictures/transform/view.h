@@ -1,4 +1,4 @@
-// What of a picture a batch shows: its middle for an evaluation, a random part for training.
+// The part of a picture that a batch shows: its center for an evaluation, a random part for training.
 //
 // A View depends on the options, the picture's size and (seed, epoch, sample) alone: not on the rank that asks, on
 // threads or on what was asked before. It uses no functions whose last bits differ between machines.

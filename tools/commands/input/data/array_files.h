@@ -1,4 +1,4 @@
-// Which files hold the named arrays that --data speaks of.
+// Finds the files of the named arrays that --data names.
 #ifndef PARTITA_TOOLS_COMMANDS_INPUT_DATA_ARRAY_FILES_H_
 #define PARTITA_TOOLS_COMMANDS_INPUT_DATA_ARRAY_FILES_H_
 
