@@ -16,7 +16,7 @@ struct ProcessEnd {
 };
 
 struct JobEnd {
-  int code = 0;                  // of the first that failed
+  int code = 0;                  // of the first that was seen to fail
   std::vector<ProcessEnd> ends;  // in the order in which they ended
   bool told = false;             // to end, by a signal to the launcher
 };
@@ -27,6 +27,9 @@ std::string HowItEnded(const ProcessEnd& end);
 // Those because of which the others failed: who ended otherwise than because of a peer; if nobody did, who was stopped;
 // else who did not notice that the others had given up; else the first. Empty: all finished.
 std::vector<ProcessEnd> Culprits(const JobEnd& end);
+
+// The exit code of the job: of the first culprit. A process that failed because of a peer may be seen to end first.
+int CodeOf(const JobEnd& end);
 
 // Whether another start may do better: every culprit was killed, or lost a peer or a device. What is wrong with flags
 // or files, what does not fit and what is not finite is so the next time as well; and who was told to end is obeyed.
