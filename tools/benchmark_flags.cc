@@ -34,6 +34,8 @@ std::vector<FlagDefinition> BenchmarkFlags() {
           "peer-forms", "all",
           "models: how it runs: eager, compile (minutes for a large model), each with -malloc: a C library that keeps "
           "what is freed; on a GPU eager, graph, compile; or all; one that does not run is told and left out"),
+      PathFlag("peer-python", "Python that runs the peer; unset: the one that tools/peer/install makes"),
+      BoolFlag("skip-agreement", "models: do not compare a step with the peer's before measuring"),
       FolderFlag("folder", "checkpoint: on the disk that is written to; unset: that of temporary files"),
       PathFlag("data", "decode: pictures by class; unset: made-up ones"),
       IntFlag("states", "", 64, 1 << 20,
