@@ -73,7 +73,7 @@ absl::StatusOr<int> RunDecode(const CommandContext& context) {
   const std::string& peer = flags.Text("peer");
   if (peer != "none") {
     ASSIGN_OR_RETURN(const std::string script, BuiltFile(kDecodePeerScript));
-    options.peer_command = {PeerPython(), script};
+    options.peer_command = {PeerPython(flags.Text("peer-python")), script};
   }
   if (peer == "torchvision") options.peer_command.push_back("--torchvision");
   ASSIGN_OR_RETURN(const std::vector<DecodeRow> rows, BenchmarkDecode(options));
@@ -189,7 +189,7 @@ absl::StatusOr<int> RunTrain(const CommandContext& context) {
     if (!ours) return FlagError("flag --peer is pytorch, which has mini-inception only; --model is {}", options.model);
     options.peer = "pytorch";
     ASSIGN_OR_RETURN(const std::string script, BuiltFile(kPeerScript));
-    options.peer_command = {PeerPython(), script};
+    options.peer_command = {PeerPython(flags.Text("peer-python")), script};
   }
   if (flags.IsSet("report")) {
     ASSIGN_OR_RETURN(options.trainer, TrainerPath(flags));
@@ -295,7 +295,7 @@ int main(int argc, char** argv) {
           {"decode",
            "measure pictures decoded and scaled by one core, compared with Pillow or torchvision",
            "",
-           {"format", "rounds", "batch", "data", "image-size", "peer"},
+           {"format", "rounds", "batch", "data", "image-size", "peer", "peer-python"},
            RunDecode},
           {"executor", "measure the executor's overhead per node", "", {"format", "rounds"}, RunExecutor},
           {"halo",
@@ -328,8 +328,8 @@ int main(int argc, char** argv) {
           {"train",
            "measure training throughput, alone and compared with another framework",
            "",
-           {"format", "rounds", "steps", "batch", "model", "precision", "peer", "strategy", "report", "trainer",
-            "cluster", "profile", "history"},
+           {"format", "rounds", "steps", "batch", "model", "precision", "peer", "peer-python", "strategy", "report",
+            "trainer", "cluster", "profile", "history"},
            RunTrain},
       },
   };

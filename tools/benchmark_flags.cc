@@ -30,6 +30,8 @@ std::vector<FlagDefinition> BenchmarkFlags() {
                "models: how the peer runs: eager, compile (takes minutes for a large model), either with -malloc (the "
                "C library keeps freed memory); on a GPU eager, graph, compile; or all; forms that fail are reported "
                "and skipped"),
+      PathFlag("peer-python", "run the peer with this Python; unset: the one that tools/peer/install made"),
+      BoolFlag("skip-agreement", "models: do not first compare one step with the peer's"),
       FolderFlag("folder", "checkpoint: folder to write to; unset: the folder of temporary files"),
       PathFlag("data", "decode: folder of pictures by class; unset: generated pictures"),
       IntFlag("states", "", 64, 1 << 20,

@@ -1,15 +1,12 @@
 #include "runtime/admission/door.h"
 
 #include <poll.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <vector>
 
-#include "runtime/base/check.h"
 #include "runtime/base/exhaustion.h"
 #include "runtime/base/status.h"
 
@@ -28,18 +25,17 @@ constexpr std::chrono::milliseconds kNoDescriptors(10);
 
 absl::StatusOr<std::unique_ptr<Door>> Door::Open(Endpoint endpoint, Identity identity, Limits limits,
                                                  std::function<void(Guest)> on_guest) {
-  std::unique_ptr<Door> door(new Door(std::move(endpoint), std::move(identity), limits, std::move(on_guest)));
+  ASSIGN_OR_RETURN(WakeEvent close, WakeEvent::Create());
+  std::unique_ptr<Door> door(
+      new Door(std::move(endpoint), std::move(identity), limits, std::move(on_guest), std::move(close)));
   ASSIGN_OR_RETURN(door->listener_, ListenAt(door->endpoint_));
-  door->wake_ = Socket(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  if (!door->wake_.valid()) return NoDescriptors("eventfd");
   door->server_ = std::thread([server = door.get()] { server->Serve(); });
   return door;
 }
 
 Door::~Door() {
   if (!server_.joinable()) return;
-  const uint64_t one = 1;
-  CHECK(write(wake_.descriptor(), &one, sizeof(one)) == sizeof(one));
+  close_.Set();
   server_.join();
 }
 
@@ -47,14 +43,17 @@ void Door::Serve() {
   while (WaitForSomebody()) {
     LetComeIn();
     const Clock::time_point now = Clock::now();
-    const auto is_done = [&](Stranger& stranger) { return !Hear(stranger) || now > stranger.deadline; };
-    refused_ += static_cast<int64_t>(std::erase_if(strangers_, is_done));
+    std::erase_if(strangers_, [&](Stranger& stranger) {
+      if (Hear(stranger) && now <= stranger.deadline) return false;
+      if (!stranger.admitted) ++refused_;
+      return true;
+    });
   }
 }
 
 // False: the door is to be closed.
 bool Door::WaitForSomebody() {
-  std::vector<pollfd> descriptors = {{wake_.descriptor(), POLLIN, 0}, {listener_.descriptor(), POLLIN, 0}};
+  std::vector<pollfd> descriptors = {{close_.descriptor(), POLLIN, 0}, {listener_.descriptor(), POLLIN, 0}};
   for (const Stranger& stranger : strangers_) descriptors.push_back({stranger.socket.descriptor(), POLLIN, 0});
   const int wait = strangers_.empty() ? -1 : static_cast<int>(limits_.handshake.count() / 4);
   poll(descriptors.data(), descriptors.size(), wait);
@@ -100,7 +99,7 @@ bool Door::Answer(Stranger& stranger) {
   if (!answer.empty() && !stranger.socket.Write(answer, stranger.deadline).ok()) return false;
   if (step == Admission::Step::kDisagrees) on_guest_({stranger.admission.rank(), Socket(), {}});
   if (step != Admission::Step::kAdmitted) return step == Admission::Step::kGoesOn;
-  --refused_;  // it is not one of them, though it goes as they do
+  stranger.admitted = true;
   on_guest_({stranger.admission.rank(), std::move(stranger.socket), stranger.admission.seeds()});
   return false;
 }

@@ -55,13 +55,15 @@ class Door {
     Admission admission;
     Socket::Time deadline;
     std::string bytes;
+    bool admitted = false;
   };
 
-  Door(Endpoint endpoint, Identity identity, Limits limits, std::function<void(Guest)> on_guest)
+  Door(Endpoint endpoint, Identity identity, Limits limits, std::function<void(Guest)> on_guest, WakeEvent close)
       : identity_(std::move(identity)),
         limits_(limits),
         on_guest_(std::move(on_guest)),
-        endpoint_(std::move(endpoint)) {}
+        endpoint_(std::move(endpoint)),
+        close_(std::move(close)) {}
   void Serve();
   bool WaitForSomebody();
   void LetComeIn();
@@ -74,7 +76,7 @@ class Door {
   const std::function<void(Guest)> on_guest_;
   Endpoint endpoint_;
   Socket listener_;
-  Socket wake_;                    // readable when the door is to be closed
+  const WakeEvent close_;
   std::list<Stranger> strangers_;  // the one that came first in front
   std::atomic<int64_t> refused_{0};
   std::thread server_;

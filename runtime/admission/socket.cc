@@ -5,6 +5,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -106,6 +107,20 @@ absl::Status Socket::MakeStream() {
   if (flags < 0 || fcntl(descriptor_, F_SETFL, flags & ~O_NONBLOCK) != 0) return SystemError("fcntl");
   if (setsockopt(descriptor_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)) != 0) return SystemError("TCP_NODELAY");
   return absl::OkStatus();
+}
+
+absl::StatusOr<WakeEvent> WakeEvent::Create() {
+  Socket event(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!event.valid()) return NoDescriptors("eventfd");
+  return WakeEvent(std::move(event));
+}
+
+// Fails only where the event is set as often as it can be.
+void WakeEvent::Set() const { eventfd_write(descriptor(), 1); }
+
+void WakeEvent::Clear() const {
+  eventfd_t times = 0;
+  eventfd_read(descriptor(), &times);
 }
 
 std::string ToText(const Endpoint& endpoint) { return fmt::format("{} {}", endpoint.port, endpoint.address); }

@@ -44,6 +44,22 @@ class Socket {
   int descriptor_ = -1;
 };
 
+// Wakes a thread that polls its descriptor. Thread-safe.
+class WakeEvent {
+ public:
+  // kResourceExhausted: the process has no descriptor left.
+  static absl::StatusOr<WakeEvent> Create();
+
+  void Set() const;    // readable until Clear
+  void Clear() const;  // by the thread that polls
+
+  int descriptor() const { return socket_.descriptor(); }
+
+ private:
+  explicit WakeEvent(Socket socket) : socket_(std::move(socket)) {}
+  Socket socket_;
+};
+
 // Where a rank listens: a numeric address, of IPv4 or IPv6, and a port.
 struct Endpoint {
   std::string address;

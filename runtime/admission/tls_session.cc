@@ -120,7 +120,7 @@ struct TlsCallbacks {
   }
 };
 
-absl::Status TlsSession::Begin(Side side) {
+absl::Status TlsSession::MakeSession(Side side) {
   if (TlsCallbacks::Context() == nullptr || TlsCallbacks::Method() == nullptr) {
     return ResourceExhausted("OpenSSL gives no TLS 1.3 here: {}", LastError());
   }
@@ -148,7 +148,7 @@ TlsSession::~TlsSession() {
   OPENSSL_cleanse(key_.data(), key_.size());
 }
 
-absl::StatusOr<bool> TlsSession::GoOn(std::vector<char>& sealed) {
+absl::StatusOr<bool> TlsSession::Advance(std::vector<char>& sealed) {
   ERR_clear_error();
   sealed.reserve(sealed.size() + kMostRecord);
   sealed_ = &sealed;
@@ -163,14 +163,19 @@ absl::StatusOr<bool> TlsSession::GoOn(std::vector<char>& sealed) {
   return Unavailable("no TLS: {}", LastError());
 }
 
+absl::StatusOr<std::unique_ptr<TlsSession>> TlsSession::Begin(Side side, std::string key, int64_t records_of_a_key) {
+  std::unique_ptr<TlsSession> session(new TlsSession(std::move(key), records_of_a_key));
+  RETURN_IF_ERROR(session->MakeSession(side));
+  return session;
+}
+
 absl::StatusOr<std::unique_ptr<TlsSession>> TlsSession::Agree(Side side, std::string key, Socket& socket,
                                                               Socket::Time deadline, int64_t records_of_a_key) {
-  std::unique_ptr<TlsSession> session(new TlsSession(std::move(key), records_of_a_key));
-  RETURN_IF_ERROR(session->Begin(side));
+  ASSIGN_OR_RETURN(std::unique_ptr<TlsSession> session, Begin(side, std::move(key), records_of_a_key));
   std::string record;
   while (true) {
     std::vector<char> sealed;
-    const absl::StatusOr<bool> agreed = session->GoOn(sealed);
+    const absl::StatusOr<bool> agreed = session->Advance(sealed);
     const absl::Status sent = socket.Write({sealed.begin(), sealed.end()}, deadline);
     if (!agreed.ok()) return agreed.status();
     RETURN_IF_ERROR(sent);

@@ -38,7 +38,17 @@ class TlsSession {
   static absl::StatusOr<std::unique_ptr<TlsSession>> Agree(Side side, std::string key, Socket& socket,
                                                            Socket::Time deadline,
                                                            int64_t records_of_a_key = kRecordsOfAKey);
+
+  // A session whose caller carries the handshake's bytes itself: it calls Advance, and again after each Give, until
+  // both sides agree.
+  static absl::StatusOr<std::unique_ptr<TlsSession>> Begin(Side side, std::string key,
+                                                           int64_t records_of_a_key = kRecordsOfAKey);
   ~TlsSession();
+
+  // Takes the handshake as far as the given bytes allow, and appends what must be sent to `sealed`, even if it fails.
+  // Returns whether both sides agree; only then may Seal and Open be called. kUnavailable: the other side has another
+  // key.
+  absl::StatusOr<bool> Advance(std::vector<char>& sealed);
 
   // Appends what is to be sent in place of `bytes`.
   absl::Status Seal(std::span<const char> bytes, std::vector<char>& sealed);
@@ -54,9 +64,7 @@ class TlsSession {
   friend struct TlsCallbacks;
 
   TlsSession(std::string key, int64_t records_of_a_key) : key_(std::move(key)), records_of_a_key_(records_of_a_key) {}
-  absl::Status Begin(Side side);
-  // True: both have agreed. Appends to `sealed` in any case.
-  absl::StatusOr<bool> GoOn(std::vector<char>& sealed);
+  absl::Status MakeSession(Side side);
 
   std::string key_;  // until both have agreed
   const int64_t records_of_a_key_;

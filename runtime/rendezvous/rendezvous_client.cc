@@ -1,25 +1,23 @@
 #include "runtime/rendezvous/rendezvous_client.h"
 
 #include <fmt/ranges.h>
-#include <grpcpp/create_channel_posix.h>
-#include <grpcpp/grpcpp.h>
+#include <poll.h>
 
 #include <algorithm>
 #include <condition_variable>
-#include <future>
 #include <mutex>
-#include <optional>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "runtime/admission/handshake.h"
 #include "runtime/admission/socket.h"
+#include "runtime/base/exhaustion.h"
 #include "runtime/base/status.h"
 #include "runtime/comm/peer_status.h"
+#include "runtime/rendezvous/control_stream.h"
 #include "runtime/rendezvous/identity.h"
-#include "runtime/rendezvous/quiet_grpc.h"
-#include "runtime/rendezvous/rendezvous.grpc.pb.h"
-#include "runtime/rendezvous/tls_relay.h"
+#include "runtime/rendezvous/rendezvous.pb.h"
 #include "runtime/rendezvous/version.h"
 
 namespace partita {
@@ -30,26 +28,24 @@ using rendezvous::ToServer;
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-// Time for the server to end the stream after a good-bye.
+// Time for the server to end the stream after Leave.
 constexpr milliseconds kFarewell(250);
 
-// Between two looks for a server. Rank 0 may come last; it should not then be noticed late.
+// Between two attempts to connect. Short, because rank 0 may be the last to start.
 constexpr milliseconds kNextTry(50);
 
-// Beyond a barrier's time, which the server keeps: it names the missing.
+// Beyond a barrier's timeout: the server keeps that timeout and names the missing ranks.
 constexpr milliseconds kAnswerTime(2000);
 
 class Client : public RendezvousClient {
  public:
-  explicit Client(const Options& options) : options_(options) {}
+  Client(const Options& options, WakeEvent wake) : options_(options), wake_(std::move(wake)) {}
   ~Client() override { Leave(); }
 
   absl::Status Connect() {
-    QuietGrpc();
     RETURN_IF_ERROR(BeAdmitted());
-    heard_ = Clock::now();
-    reader_ = std::thread([this] { Read(); });
-    pulse_ = std::thread([this] { Beat(); });
+    heard_ = next_beat_ = Clock::now();
+    thread_ = std::thread([this] { Run(); });
     return WithContext("joining the job", Barrier("join", options_.join_timeout));
   }
 
@@ -57,26 +53,27 @@ class Client : public RendezvousClient {
     ToServer message;
     message.mutable_set()->set_key(key);
     message.mutable_set()->set_value(value);
-    return Write(message);
+    std::unique_lock lock(mutex_);
+    return Write(message, lock);
   }
 
   absl::StatusOr<std::string> Get(const std::string& key, milliseconds timeout) override {
     ToServer message;
     message.mutable_get()->set_key(key);
-    RETURN_IF_ERROR(Write(message));
     std::unique_lock lock(mutex_);
+    RETURN_IF_ERROR(Write(message, lock));
     changed_.wait_for(lock, timeout, [&] { return values_.count(key) > 0 || !failed_.ok(); });
     if (values_.count(key) > 0) return values_[key];
     RETURN_IF_ERROR(failed_);
-    return Unavailable("nobody has said '{}' within {} ms", key, timeout.count());
+    return Unavailable("no rank has set '{}' within {} ms", key, timeout.count());
   }
 
   absl::Status Barrier(const std::string& name, milliseconds timeout) override {
     ToServer message;
     message.mutable_barrier()->set_name(name);
     message.mutable_barrier()->set_timeout_milliseconds(timeout.count());
-    RETURN_IF_ERROR(Write(message));
     std::unique_lock lock(mutex_);
+    RETURN_IF_ERROR(Write(message, lock));
     changed_.wait_for(lock, timeout + kAnswerTime, [&] { return barriers_.count(name) > 0 || !failed_.ok(); });
     const auto end = barriers_.find(name);
     if (end == barriers_.end()) return failed_.ok() ? Unavailable("rank 0 does not answer") : failed_;
@@ -92,38 +89,28 @@ class Client : public RendezvousClient {
     ToServer message;
     message.mutable_failure()->set_code(static_cast<int>(status.code()));
     message.mutable_failure()->set_message(std::string(status.message()));
-    Write(message).IgnoreError();  // without a server all ranks end anyhow
+    std::unique_lock lock(mutex_);
+    Write(message, lock).IgnoreError();  // without a server all ranks end anyhow
   }
 
   void Leave() override {
     {
-      std::lock_guard lock(mutex_);
+      std::unique_lock lock(mutex_);
       if (leaving_) return;
+      ToServer message;
+      message.mutable_leave();
+      if (thread_.joinable()) Write(message, lock).IgnoreError();
       leaving_ = true;
+      farewell_ = Clock::now() + kFarewell;
       changed_.notify_all();
     }
-    if (pulse_.joinable()) pulse_.join();
-    if (!reader_.joinable()) {
-      if (stream_ != nullptr) context_->TryCancel();
-      return;
-    }
-    ToServer message;
-    message.mutable_leave();
-    Write(message).IgnoreError();
-    {
-      std::lock_guard write(write_mutex_);
-      stream_->WritesDone();
-    }
-    {
-      std::unique_lock lock(mutex_);
-      changed_.wait_for(lock, kFarewell, [&] { return ended_; });
-    }
-    context_->TryCancel();
-    reader_.join();
+    wake_.Set();
+    if (thread_.joinable()) thread_.join();
+    stream_ = nullptr;
   }
 
  private:
-  // By the server of this job: that of one that has failed may be there for a moment yet.
+  // By the server of this job: that of a job that has failed may still be there for a moment.
   absl::Status BeAdmitted() {
     const Clock::time_point deadline = Clock::now() + options_.join_timeout;
     absl::Status admitted;
@@ -132,42 +119,32 @@ class Client : public RendezvousClient {
         return admitted.ok() ? connected : admitted;
       }
       bool too_early = false;
-      admitted = SayHello(too_early);
+      admitted = SayHello(deadline, too_early);
       if (admitted.ok() || !too_early || Clock::now() > deadline) return admitted;
-      Disconnect();
+      stream_ = nullptr;
       std::this_thread::sleep_for(kNextTry);
     }
   }
 
-  // What gRPC may have: at its other end is the rendezvous, to which this rank has proved who it is.
-  absl::StatusOr<Socket> ConnectOnce(Clock::time_point deadline) {
+  absl::Status ConnectOnce(Clock::time_point deadline) {
     ASSIGN_OR_RETURN(Socket socket, ConnectTo({options_.address, options_.port}, deadline));
     const Identity identity = RendezvousIdentity(options_.token, options_.rank, options_.tls);
     ASSIGN_OR_RETURN(const ConnectionSeeds seeds, IntroduceTo(0, socket, identity, deadline));
-    if (!options_.tls) return socket;
-    std::promise<absl::StatusOr<Socket>> found;
-    relay_ = std::make_unique<TlsRelay>(TlsSession::Side::kConnects, std::move(socket), seeds.tls, deadline,
-                                        [&](absl::StatusOr<Socket> local) { found.set_value(std::move(local)); });
-    return found.get_future().get();
+    auto stream = std::make_unique<ControlStream>(std::move(socket));
+    if (options_.tls) RETURN_IF_ERROR(stream->StartTls(TlsSession::Side::kConnects, seeds.tls));
+    stream_ = std::move(stream);
+    return absl::OkStatus();
   }
 
   absl::Status ConnectUntil(Clock::time_point deadline) {
     const std::string target = HostAndPort({options_.address, options_.port});
     while (true) {
-      absl::StatusOr<Socket> socket = ConnectOnce(deadline);
-      if (socket.ok()) {
-        channel_ = grpc::CreateInsecureChannelFromFd(target, socket->Release());
-        stub_ = rendezvous::Rendezvous::NewStub(channel_);
-        context_ = std::make_unique<grpc::ClientContext>();
-        stream_ = stub_->Join(context_.get());
-        return absl::OkStatus();
-      }
-      const absl::Status why = socket.status();
+      const absl::Status why = ConnectOnce(deadline);
+      if (why.ok() || absl::IsResourceExhausted(why)) return why;
       if (absl::IsInvalidArgument(why)) {
         return InvalidArgument("rank {} has another token than the rendezvous at {}", options_.rank, target);
       }
       if (absl::IsFailedPrecondition(why)) return absl::InvalidArgumentError(why.message());
-      if (absl::IsResourceExhausted(why)) return why;
       if (Clock::now() + kNextTry > deadline) {
         return Unavailable("rank {}: nobody serves the rendezvous at {}; is rank 0 running? ({})", options_.rank,
                            target, std::string(why.message()));
@@ -176,52 +153,105 @@ class Client : public RendezvousClient {
     }
   }
 
-  void Disconnect() {
-    context_->TryCancel();
-    stream_ = nullptr;
-    context_ = nullptr;
-    stub_ = nullptr;
-    channel_ = nullptr;
-    relay_ = nullptr;
-  }
-
-  // `too_early`: the server is of a job that has failed, or just goes.
-  absl::Status SayHello(bool& too_early) {
+  // `too_early`: the server belongs to a job that has failed, or is about to end.
+  absl::Status SayHello(Clock::time_point deadline, bool& too_early) {
     ToServer message;
     rendezvous::Hello& hello = *message.mutable_hello();
     hello.set_version(kRendezvousVersion);
     hello.set_rank(options_.rank);
     hello.set_ranks(options_.ranks);
-    ToRank answer;
-    if (!stream_->Write(message) || !stream_->Read(&answer)) {
+    RETURN_IF_ERROR(stream_->Queue(message));
+    const absl::StatusOr<ToRank> answer = FirstAnswer(deadline);
+    if (!answer.ok()) {
       too_early = true;
-      return Unavailable("rank 0 ended the handshake");
+      return Unavailable("rank 0 ended the handshake: {}", std::string(answer.status().message()));
     }
-    if (answer.has_welcome()) return absl::OkStatus();
-    too_early = answer.has_failure();
-    if (too_early) return Unavailable("rank {}: {}", options_.rank, answer.failure().message());
-    return InvalidArgument("rank 0 refuses rank {}: {}", options_.rank, answer.refused());
+    if (answer->has_welcome()) return absl::OkStatus();
+    too_early = answer->has_failure();
+    if (too_early) return Unavailable("rank {}: {}", options_.rank, answer->failure().message());
+    return InvalidArgument("rank 0 refuses rank {}: {}", options_.rank, answer->refused());
   }
 
-  absl::Status Write(const ToServer& message) {
-    {
-      std::lock_guard lock(mutex_);
-      RETURN_IF_ERROR(failed_);
+  absl::StatusOr<ToRank> FirstAnswer(Clock::time_point deadline) {
+    ToRank answer;
+    while (true) {
+      RETURN_IF_ERROR(stream_->Send());
+      const absl::Status received = stream_->Receive();
+      ASSIGN_OR_RETURN(const bool has_come, stream_->Next(answer));
+      if (has_come) return answer;
+      RETURN_IF_ERROR(received);
+      const milliseconds left = std::chrono::ceil<milliseconds>(deadline - Clock::now());
+      if (left.count() <= 0) return absl::UnavailableError("no answer in time");
+      pollfd descriptor{stream_->descriptor(), stream_->events(), 0};
+      poll(&descriptor, 1, static_cast<int>(std::min<int64_t>(left.count(), 1000)));
     }
-    {
-      std::lock_guard write(write_mutex_);
-      if (stream_->Write(message)) return absl::OkStatus();
+  }
+
+  // `lock`: of mutex_.
+  absl::Status Write(const ToServer& message, std::unique_lock<std::mutex>& lock) {
+    RETURN_IF_ERROR(failed_);
+    const absl::Status queued = stream_->Queue(message);
+    if (absl::IsInvalidArgument(queued)) return queued;
+    if (queued.ok() && stream_->Send().ok()) {
+      if (stream_->has_pending()) wake_.Set();
+      return absl::OkStatus();
     }
-    // A stream ends for a reason, which the reader is about to hear.
-    std::unique_lock lock(mutex_);
+    // A stream ends for a reason, which the client's thread is about to hear.
+    wake_.Set();
     changed_.wait_for(lock, kAnswerTime, [&] { return leaving_ || !failed_.ok(); });
     return failed_.ok() ? absl::UnavailableError("the control stream to rank 0 ended") : failed_;
   }
 
-  void Read() {
+  // On the client's thread, until the stream ends or this rank has left.
+  void Run() {
+    absl::Status done = OrExhausted("the rendezvous", [this] { return ReceiveUntilTheEnd(); });
+    Failed(done.ok() ? absl::UnavailableError("rank 0 is gone: the control stream to it ended") : done);
+  }
+
+  absl::Status ReceiveUntilTheEnd() {
+    bool finished = false;  // sending
+    while (true) {
+      Wait();
+      std::vector<absl::Status> failures;
+      bool ended = false;
+      {
+        std::lock_guard lock(mutex_);
+        ended = !Receive(failures);
+        if (!leaving_ && failed_.ok() && failures.empty() && !ended) Beat(failures);
+        stream_->Send().IgnoreError();  // Receive finds the end, and what was said before it
+        if (leaving_ && !finished && !stream_->has_pending()) {
+          stream_->FinishSending();
+          finished = true;
+        }
+        ended |= leaving_ && Clock::now() > farewell_;
+      }
+      for (const absl::Status& failure : failures) Failed(failure);
+      if (ended) return absl::OkStatus();
+    }
+  }
+
+  // Until something has come, a message can be sent, or it is time for the next heartbeat.
+  void Wait() {
+    pollfd descriptors[] = {{wake_.descriptor(), POLLIN, 0}, {stream_->descriptor(), 0, 0}};
+    Clock::time_point until;
+    {
+      std::lock_guard lock(mutex_);
+      descriptors[1].events = stream_->events();
+      until = leaving_ ? farewell_ : next_beat_;
+    }
+    const milliseconds left = std::chrono::ceil<milliseconds>(until - Clock::now());
+    poll(descriptors, 2, static_cast<int>(std::clamp<int64_t>(left.count(), 0, 1000)));
+    wake_.Clear();
+  }
+
+  // False: the stream has ended. Under mutex_.
+  bool Receive(std::vector<absl::Status>& failures) {
+    const absl::Status received = stream_->Receive();
     ToRank message;
-    while (stream_->Read(&message)) {
-      std::unique_lock lock(mutex_);
+    while (true) {
+      const absl::StatusOr<bool> next = stream_->Next(message);
+      if (!next.ok()) return false;
+      if (!*next) return received.ok();
       heard_ = Clock::now();
       if (message.has_value()) {
         values_[message.value().key()] = message.value().value();
@@ -229,33 +259,23 @@ class Client : public RendezvousClient {
         const auto& missing = message.barrier_end().missing();
         barriers_[message.barrier_end().name()] = std::vector<int>(missing.begin(), missing.end());
       } else if (message.has_failure()) {
-        lock.unlock();
-        Failed(PeerStatus(message.failure().code(), message.failure().message()));
-        continue;
+        failures.push_back(PeerStatus(message.failure().code(), message.failure().message()));
       }
       changed_.notify_all();
     }
-    Failed(absl::UnavailableError("rank 0 is gone: the control stream to it ended"));
-    std::lock_guard lock(mutex_);
-    ended_ = true;
-    changed_.notify_all();
   }
 
-  void Beat() {
-    const milliseconds interval = std::min(milliseconds(1000), options_.timeout / 4);
+  // Under mutex_, after Receive: what has come counts, however late this thread runs.
+  void Beat(std::vector<absl::Status>& failures) {
+    const Clock::time_point now = Clock::now();
+    if (now < next_beat_) return;
+    next_beat_ = now + std::min(milliseconds(1000), options_.timeout / 4);
+    if (now - heard_ > options_.timeout) {
+      failures.push_back(Unavailable("rank 0 has been silent for {} ms", options_.timeout.count()));
+    }
     ToServer message;
     message.mutable_heartbeat();
-    std::unique_lock lock(mutex_);
-    while (!leaving_ && failed_.ok()) {
-      const Clock::time_point heard = heard_;
-      lock.unlock();
-      Write(message).IgnoreError();  // the reader sees the end of the stream
-      if (Clock::now() - heard > options_.timeout) {
-        Failed(Unavailable("rank 0 has been silent for {} ms", options_.timeout.count()));
-      }
-      lock.lock();
-      changed_.wait_for(lock, interval, [&] { return leaving_ || !failed_.ok(); });
-    }
+    stream_->Queue(message).IgnoreError();  // a stream that takes no more is silent, or ends
   }
 
   void Failed(const absl::Status& status) {
@@ -269,28 +289,24 @@ class Client : public RendezvousClient {
   }
 
   const Options options_;
-  std::unique_ptr<TlsRelay> relay_;  // null without TLS; its end of the connection goes before
-  std::shared_ptr<grpc::Channel> channel_;
-  std::unique_ptr<rendezvous::Rendezvous::Stub> stub_;
-  std::unique_ptr<grpc::ClientContext> context_;
-  std::unique_ptr<grpc::ClientReaderWriter<ToServer, ToRank>> stream_;
-  std::thread reader_, pulse_;
-  std::mutex write_mutex_;
+  const WakeEvent wake_;
+  std::thread thread_;
 
   std::mutex mutex_;
   std::condition_variable changed_;
+  std::unique_ptr<ControlStream> stream_;
   std::map<std::string, std::string> values_;
   std::map<std::string, std::vector<int>> barriers_;  // that ended: who was missing
-  Clock::time_point heard_;
+  Clock::time_point heard_, next_beat_, farewell_;
   absl::Status failed_;
   bool leaving_ = false;
-  bool ended_ = false;
 };
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<RendezvousClient>> RendezvousClient::Join(const Options& options) {
-  auto client = std::make_unique<Client>(options);
+  ASSIGN_OR_RETURN(WakeEvent wake, WakeEvent::Create());
+  auto client = std::make_unique<Client>(options, std::move(wake));
   RETURN_IF_ERROR(client->Connect());
   return client;
 }

@@ -1,6 +1,6 @@
 #include "runtime/rendezvous/rendezvous_server.h"
 
-#include <grpcpp/grpcpp.h>
+#include <poll.h>
 
 #include <algorithm>
 #include <condition_variable>
@@ -8,15 +8,14 @@
 #include <mutex>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "runtime/admission/door.h"
 #include "runtime/base/exhaustion.h"
 #include "runtime/base/status.h"
+#include "runtime/rendezvous/control_stream.h"
 #include "runtime/rendezvous/identity.h"
-#include "runtime/rendezvous/quiet_grpc.h"
-#include "runtime/rendezvous/rendezvous.grpc.pb.h"
 #include "runtime/rendezvous/roster.h"
-#include "runtime/rendezvous/tls_relay.h"
 #include "runtime/rendezvous/version.h"
 
 namespace partita {
@@ -24,49 +23,28 @@ namespace {
 
 using rendezvous::ToRank;
 using rendezvous::ToServer;
-using Stream = grpc::ServerReaderWriter<ToRank, ToServer>;
 using Clock = std::chrono::steady_clock;
 
-// Between two looks at deadlines.
+// Between two checks of deadlines.
 constexpr std::chrono::milliseconds kTick(50);
 
-// Each stream takes a thread; beyond those of the ranks there may be so many that are about to be refused.
-constexpr int kRefused = 16;
-
-// The open stream of a rank. The stream is null when it has ended.
-struct RankStream {
-  std::mutex mutex;
-  Stream* stream = nullptr;
-  grpc::ServerContext* context = nullptr;
-};
-
-class Server : public RendezvousServer, public rendezvous::Rendezvous::Service {
+// One thread serves all ranks. The door's thread only hands over who has proved that it knows the token.
+class Server : public RendezvousServer {
  public:
-  explicit Server(const Options& options) : options_(options), roster_(options.ranks, options.timeout) {}
+  Server(const Options& options, WakeEvent wake)
+      : options_(options), wake_(std::move(wake)), roster_(options.ranks, options.timeout) {}
 
   ~Server() override {
     door_ = nullptr;
-    if (server_ != nullptr) server_->Shutdown(std::chrono::system_clock::now());
-    relays_.clear();
     {
       std::lock_guard lock(mutex_);
       stopping_ = true;
-      changed_.notify_all();
     }
-    if (ticker_.joinable()) ticker_.join();
+    wake_.Set();
+    if (thread_.joinable()) thread_.join();
   }
 
   absl::Status Listen() {
-    QuietGrpc();
-    grpc::ServerBuilder builder;
-    grpc::ResourceQuota quota;
-    quota.SetMaxThreads(2 * options_.ranks + kRefused);
-    builder.SetResourceQuota(quota);
-    acceptor_ = builder.experimental().AddExternalConnectionAcceptor(
-        grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD, grpc::InsecureServerCredentials());
-    builder.RegisterService(this);
-    server_ = builder.BuildAndStart();
-    if (server_ == nullptr) return Unavailable("rank 0 cannot serve the rendezvous: gRPC does not start");
     auto door = Door::Open({options_.address, options_.port}, RendezvousIdentity(options_.token, 0, options_.tls),
                            {options_.strangers, options_.handshake_timeout},
                            [this](Guest guest) { TakeOver(std::move(guest)); });
@@ -76,7 +54,13 @@ class Server : public RendezvousServer, public rendezvous::Rendezvous::Service {
                          HostAndPort({options_.address, options_.port}), std::string(door.status().message()));
     }
     door_ = *std::move(door);
-    ticker_ = std::thread([this] { Tick(); });
+    thread_ = std::thread([this] {
+      OrExhausted("the rendezvous", [this] { return Serve(); }).IgnoreError();
+      connections_.clear();  // without a server all ranks end
+      std::lock_guard lock(mutex_);
+      joined_ = 0;
+      emptied_.notify_all();
+    });
     return absl::OkStatus();
   }
 
@@ -84,172 +68,179 @@ class Server : public RendezvousServer, public rendezvous::Rendezvous::Service {
 
   bool WaitUntilEmpty(std::chrono::milliseconds timeout) override {
     std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, timeout, [&] { return sessions_.empty(); });
-  }
-
-  grpc::Status Join(grpc::ServerContext* context, Stream* stream) override {
-    const int rank = Admit(*context, *stream);
-    if (rank < 0) return grpc::Status::OK;
-    ToServer message;
-    while (stream->Read(&message)) {
-      Roster::Letters letters;
-      {
-        std::lock_guard lock(mutex_);
-        roster_.Receive(rank, message, Clock::now(), letters);
-      }
-      Deliver(letters);
-    }
-    End(rank);
-    return grpc::Status::OK;
+    return emptied_.wait_for(lock, timeout, [&] { return joined_ == 0; });
   }
 
  private:
-  // On the door's thread, which must not be held up.
+  // One that knows the token. Its rank counts once it has joined.
+  struct Connection {
+    Connection(Socket socket, Clock::time_point deadline) : stream(std::move(socket)), deadline(deadline) {}
+    ControlStream stream;
+    int rank = -1;
+    Clock::time_point deadline;  // to say hello; of a refused one, to leave
+    bool refused = false;
+    bool broken = false;  // nothing can be written any more
+    bool ended = false;
+  };
+
+  // On the door's thread.
   void TakeOver(Guest guest) {
-    if (!guest.socket.valid()) return Disagree(guest.rank);
-    if (!options_.tls) return HandOver(std::move(guest.socket));
-    relays_.remove_if([](const auto& relay) { return relay->ended(); });
-    const auto add = [&] {
-      const auto take = [this](absl::StatusOr<Socket> socket) {
-        if (socket.ok()) HandOver(*std::move(socket));
-      };
-      relays_.push_back(std::make_unique<TlsRelay>(TlsSession::Side::kListens, std::move(guest.socket), guest.seeds.tls,
-                                                   Clock::now() + options_.handshake_timeout, take));
-      return absl::OkStatus();
-    };
-    OrExhausted("TLS", add).IgnoreError();  // the rank comes again
-  }
-
-  void HandOver(Socket socket) {
-    grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters connection;
-    connection.fd = socket.Release();
-    acceptor_->HandleNewConnection(&connection);
-  }
-
-  // A rank that has been told so already.
-  void Disagree(int rank) {
-    Roster::Letters letters;
     {
       std::lock_guard lock(mutex_);
-      roster_.Disagree(rank, options_.tls ? DisagreementOnTls(0, rank) : DisagreementOnTls(rank, 0), letters);
+      guests_.push_back(std::move(guest));
     }
-    Deliver(letters);
+    wake_.Set();
   }
 
-  // The rank that joined; -1: refused.
-  int Admit(grpc::ServerContext& context, Stream& stream) {
-    {
-      std::lock_guard lock(mutex_);
-      mute_[&context] = Clock::now();
+  absl::Status Serve() {
+    while (true) {
+      std::list<Guest> guests;
+      {
+        std::lock_guard lock(mutex_);
+        joined_ = std::ranges::count_if(connections_, [](const Connection& one) { return one.rank >= 0; });
+        if (joined_ == 0) emptied_.notify_all();
+        if (stopping_) return absl::OkStatus();
+        guests.swap(guests_);
+      }
+      for (Guest& guest : guests) Receive(std::move(guest));
+      WaitForNews();
+      for (Connection& connection : connections_) Hear(connection);
+      CheckDeadlines();
+      for (Connection& connection : connections_) {
+        if (!connection.ended && (connection.broken || !connection.stream.Send().ok())) End(connection);
+      }
+      connections_.remove_if([](const Connection& connection) { return connection.ended; });
     }
-    rendezvous::Hello hello;
-    const std::string refused = ReadHello(stream, hello);
-    std::unique_lock lock(mutex_);
-    mute_.erase(&context);
-    const std::string why = refused.empty() ? roster_.Join(hello.rank(), hello.ranks(), Clock::now()) : refused;
+  }
+
+  void WaitForNews() {
+    std::vector<pollfd> descriptors = {{wake_.descriptor(), POLLIN, 0}};
+    for (const Connection& connection : connections_) {
+      descriptors.push_back({connection.stream.descriptor(), connection.stream.events(), 0});
+    }
+    poll(descriptors.data(), descriptors.size(), static_cast<int>(kTick.count()));
+    wake_.Clear();
+  }
+
+  void Receive(Guest guest) {
+    if (!guest.socket.valid()) {  // the door has told it so already
+      Roster::Letters letters;
+      roster_.Disagree(guest.rank, options_.tls ? DisagreementOnTls(0, guest.rank) : DisagreementOnTls(guest.rank, 0),
+                       letters);
+      return Deliver(letters);
+    }
+    Connection& connection =
+        connections_.emplace_back(std::move(guest.socket), Clock::now() + options_.handshake_timeout);
+    if (options_.tls && !connection.stream.StartTls(TlsSession::Side::kListens, guest.seeds.tls).ok()) {
+      connections_.pop_back();  // the rank tries again
+    }
+  }
+
+  // What came before the end of a stream counts.
+  void Hear(Connection& connection) {
+    if (connection.ended) return;
+    const absl::Status received = connection.stream.Receive();
+    ToServer message;
+    while (!connection.refused && !connection.ended) {
+      const absl::StatusOr<bool> next = connection.stream.Next(message);
+      if (!next.ok()) return End(connection);
+      if (!*next) break;
+      if (connection.rank < 0) {
+        Admit(connection, message);
+        continue;
+      }
+      Roster::Letters letters;
+      roster_.Receive(connection.rank, message, Clock::now(), letters);
+      Deliver(letters);
+    }
+    if (!received.ok()) End(connection);
+  }
+
+  void Admit(Connection& connection, const ToServer& message) {
+    const rendezvous::Hello& hello = message.hello();
+    std::string refusal = RefusalOf(message);
+    const bool is_hello = refusal.empty();
+    if (is_hello) refusal = roster_.Join(hello.rank(), hello.ranks(), Clock::now());
     ToRank answer;
-    if (!why.empty()) {
-      const bool again = refused.empty() && roster_.IsStartedAgain(hello.rank());
-      lock.unlock();
-      if (again) {
+    if (refusal.empty()) {
+      connection.rank = hello.rank();
+      answer.mutable_welcome();
+    } else {
+      connection.refused = true;
+      connection.deadline = Clock::now() + options_.handshake_timeout;
+      if (is_hello && roster_.IsStartedAgain(hello.rank())) {
         answer.mutable_failure()->set_code(static_cast<int>(absl::StatusCode::kUnavailable));
         answer.mutable_failure()->set_message("the job that is still there has failed");
       } else {
-        answer.set_refused(why);
+        answer.set_refused(refusal);
       }
-      stream.Write(answer);
-      return -1;
     }
-    auto session = std::make_shared<RankStream>();
-    session->stream = &stream;
-    session->context = &context;
-    sessions_[hello.rank()] = session;
-    lock.unlock();
-    answer.mutable_welcome();
-    std::lock_guard write(session->mutex);
-    stream.Write(answer);
-    return hello.rank();
+    Write(connection, answer);
   }
 
-  static std::string ReadHello(Stream& stream, rendezvous::Hello& hello) {
-    ToServer message;
-    if (!stream.Read(&message) || !message.has_hello()) return "a stream begins with a hello";
-    hello = message.hello();
-    if (hello.version() == kRendezvousVersion) return "";
-    return fmt::format("rank {} speaks version {} of the rendezvous, rank 0 version {}", hello.rank(), hello.version(),
-                       kRendezvousVersion);
+  static std::string RefusalOf(const ToServer& message) {
+    if (!message.has_hello()) return "a stream begins with a hello";
+    if (message.hello().version() == kRendezvousVersion) return "";
+    return fmt::format("rank {} speaks version {} of the rendezvous, rank 0 version {}", message.hello().rank(),
+                       message.hello().version(), kRendezvousVersion);
   }
 
-  void End(int rank) {
+  void End(Connection& connection) {
+    connection.ended = true;
+    if (connection.rank < 0) return;
     Roster::Letters letters;
-    std::shared_ptr<RankStream> session;
-    {
-      std::lock_guard lock(mutex_);
-      session = sessions_[rank];
-      roster_.End(rank, letters);
-    }
-    {
-      std::lock_guard write(session->mutex);
-      session->stream = nullptr;
-    }
+    roster_.End(connection.rank, letters);
     Deliver(letters);
-    std::lock_guard lock(mutex_);
-    sessions_.erase(rank);
-    changed_.notify_all();
   }
 
+  // In order: each letter is with the system before the next one is written.
   void Deliver(const Roster::Letters& letters) {
     for (const Roster::Letter& letter : letters) {
-      std::shared_ptr<RankStream> session;
-      {
-        std::lock_guard lock(mutex_);
-        const auto found = sessions_.find(letter.rank);
-        if (found != sessions_.end()) session = found->second;
+      for (Connection& connection : connections_) {
+        if (connection.rank == letter.rank && !connection.ended) Write(connection, letter.message);
       }
-      if (session == nullptr) continue;
-      std::lock_guard write(session->mutex);
-      if (session->stream != nullptr) session->stream->Write(letter.message);
     }
   }
 
-  void Tick() {
-    std::unique_lock lock(mutex_);
-    while (!stopping_) {
-      changed_.wait_for(lock, kTick, [&] { return stopping_; });
-      const Clock::time_point now = Clock::now();
-      for (const auto& [context, begin] : mute_) {
-        if (now - begin > options_.handshake_timeout) context->TryCancel();
-      }
-      Roster::Letters letters;
-      for (const int rank : roster_.Tick(now, letters)) {
-        const auto found = sessions_.find(rank);
-        if (found != sessions_.end()) found->second->context->TryCancel();
-      }
-      lock.unlock();
-      Deliver(letters);
-      lock.lock();
+  // Does not end the connection itself: End delivers letters, and is what may have called this.
+  static void Write(Connection& connection, const ToRank& message) {
+    if (!connection.stream.Queue(message).ok() || !connection.stream.Send().ok()) connection.broken = true;
+  }
+
+  void CheckDeadlines() {
+    const Clock::time_point now = Clock::now();
+    for (Connection& connection : connections_) {
+      if (connection.rank < 0 && now > connection.deadline) connection.ended = true;
     }
+    Roster::Letters letters;
+    for (const int rank : roster_.Tick(now, letters)) {
+      for (Connection& connection : connections_) connection.ended |= connection.rank == rank;
+    }
+    Deliver(letters);
   }
 
   const Options options_;
-  std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> acceptor_;
-  std::unique_ptr<grpc::Server> server_;
-  std::list<std::unique_ptr<TlsRelay>> relays_;  // of the connections that are encrypted
-  std::unique_ptr<Door> door_;
-  std::thread ticker_;
+  const WakeEvent wake_;
+
+  // Of the server's thread.
+  Roster roster_;
+  std::list<Connection> connections_;
 
   std::mutex mutex_;
-  std::condition_variable changed_;
-  Roster roster_;
-  std::map<int, std::shared_ptr<RankStream>> sessions_;     // of the ranks that joined
-  std::map<grpc::ServerContext*, Clock::time_point> mute_;  // that have not said hello
+  std::condition_variable emptied_;
+  std::list<Guest> guests_;  // that the door has let in since
+  int64_t joined_ = 0;
   bool stopping_ = false;
+
+  std::unique_ptr<Door> door_;
+  std::thread thread_;
 };
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<RendezvousServer>> RendezvousServer::Start(const Options& options) {
-  auto server = std::make_unique<Server>(options);
+  ASSIGN_OR_RETURN(WakeEvent wake, WakeEvent::Create());
+  auto server = std::make_unique<Server>(options, std::move(wake));
   RETURN_IF_ERROR(server->Listen());
   return server;
 }

@@ -4,7 +4,7 @@
 namespace partita {
 
 // Of rendezvous.proto and of what the handshake means; both sides must have the same.
-inline constexpr int kRendezvousVersion = 2;
+inline constexpr int kRendezvousVersion = 3;
 
 }  // namespace partita
 

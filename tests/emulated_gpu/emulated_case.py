@@ -12,14 +12,14 @@ class EmulatedCase(TrainerCase):
 
     trainer = os.path.abspath("tests/emulated_gpu/trainer")
 
-    def on_gpu(self, command, *arguments, code=0, **variables):
+    def on_gpu(self, command, *arguments, code=0, mock=True, **variables):
         """`variables` are PARTITA_EMULATED_*: GPUS of the machine, SEED of the order in which work is done."""
         environment = without_launchers()
         environment["XDG_CACHE_HOME"] = self.path("cache")
         environment.update({f"PARTITA_EMULATED_{name}": str(value) for name, value in variables.items()})
         before, after = ([], [command]) if command != "launch" else (["launch", "--", "train"], [])
-        return self.call(*before, *after, "--device=cuda", "--mock-data", *arguments, code=code,
-                         environment=environment)
+        data = ["--mock-data"] if mock else []
+        return self.call(*before, *after, "--device=cuda", *data, *arguments, code=code, environment=environment)
 
     def build(self, model, *sizes):
         """A graph of these sizes."""

@@ -1,6 +1,7 @@
 """What a user does with a GPU, on an emulated one: captured steps or not, several GPUs, checkpoints, predictions."""
 
 import json
+import os
 import unittest
 
 from tests.emulated_gpu.emulated_case import EmulatedCase
@@ -67,6 +68,29 @@ class RunTest(EmulatedCase):
         self.assertEqual(len(numbers), len(numbers_of_host))
         for mine, other in zip(numbers, numbers_of_host):
             self.assertAlmostEqual(mine, other, places=4)
+
+    def test_decoding_writes_the_hosts_lines(self):
+        """Beam search by a trained network of sentences, on one rank and on two."""
+        os.mkdir(self.path("pairs"))
+        words = ["<pad>", "<s>", "</s>", "<unk>", *"abcdefgh"]
+        sentences = [" ".join(words[4 + (i * k) % 8] for k in range(1 + i % 5)) for i in range(32)]
+        for name, lines in (("vocabulary", words), ("train.source", sentences), ("train.target", sentences),
+                            ("test.source", sentences[:9]), ("test.target", sentences[:9])):
+            with open(self.path(f"pairs/{name}.txt"), "w", encoding="utf-8") as file:
+                file.write("".join(line + "\n" for line in lines))
+        graph = self.build("gnmt", "--batch=8", f"--vocabulary={len(words)}", "--hidden=8", "--source-length=8",
+                           "--target-length=8", "--buckets=2", "--steps=8")
+        self.on_gpu("train", "--steps=8", "--data=pairs", "--save=trained", graph, mock=False)
+        lines = {}
+        for device, flags in (("host", []), ("cuda", []), ("cuda", ["--dp=2"])):
+            name = device + "".join(flags)
+            environment = {"XDG_CACHE_HOME": self.path("cache"), "PATH": "/usr/bin:/bin"}
+            self.call("decode", "--data=pairs", "--load=trained", f"--device={device}", "--beam=3", "--most-words=6",
+                      f"--output={name}", *flags, graph, environment=environment)
+            lines[name] = self.read(name)
+        self.assertEqual(lines["cuda"].count(b"\n"), 9)
+        self.assertEqual(lines["cuda"], lines["host"])
+        self.assertEqual(lines["cuda--dp=2"], lines["host"])
 
     def test_the_timeline_is_taken_by_events(self):
         self.on_gpu("train", "--batch=8", "--steps=3", "--trace=trace.json", MLP)

@@ -7,12 +7,14 @@ Prints a line for each, `N passed, N failed` last.
 
 A check that was not run (a test that says it needs more than there is) counts as neither. DIR, by default the folder
 `out` beside this file, gets results.json, written anew after every check, a log of each program, the timeline, and the
-libraries' timed plans, which a second call with the same DIR reads. With --seconds all ends within N seconds: a check
-that the end cuts off counts with the cases it had finished, and the rest is skipped. The exit code is 1 if anything
-failed or nothing passed.
+libraries' timed plans. A second call with the same DIR reads the plans and adds its results to the first one's. With
+--seconds all ends within N seconds: a check that the end cuts off counts with the cases it had finished, and the rest
+is skipped. `./table out/results.json` prints the results as Markdown. The exit code is 1 if anything failed or nothing
+passed.
 """
 
 import argparse
+import functools
 import glob
 import itertools
 import json
@@ -46,15 +48,22 @@ LIMITS = {
     "plans in f32": 300,
     "plans in TF32": 300,
     "plans in bf16": 300,
+    "steps of inception-v3 in bf16": 300,
+    "steps of resnet-50 in bf16": 300,
 }
 
-# A few steps of what convolutions and products of matrices decide: name, arguments of the benchmark. Its row says what
-# share of the GPU's limit they reach.
+# Steps of models, beside PyTorch on the same GPU where a Python has it: name, arguments of the benchmark. A row says
+# what share of the GPU's limit the steps reach. The first ones are decided by convolutions and by products of matrices.
 STEPS = [
-    (f"steps of {model} in {name}", ["models", "--model=" + model, "--precision=" + precision, "--steps=3", "--rounds=1",
-                                     "--format=json"])
+    (f"steps of {model} in {name}", ["models", "--model=" + model, "--precision=" + precision, "--steps=3",
+                                     "--rounds=1"])
     for name, precision in [("bf16", "bf16"), ("TF32", "tf32")] for model in ["wide-mlp", "conv-stack"]
+] + [
+    (f"steps of {model} in bf16", ["models", "--model=" + model, "--precision=bf16", "--batch=128", "--steps=10",
+                                   "--rounds=2"])
+    for model in ["inception-v3", "resnet-50", "gnmt", "big-lstm"]
 ]
+PEER_FORMS = "eager,graph"  # torch.compile takes minutes
 
 # What the trainer must do on one GPU: name, arguments. `verify` compares with one rank, value by value, and times
 # nothing: it comes first. The first to train time the plans of the libraries, for which these may compile kernels;
@@ -117,8 +126,11 @@ SANITIZED = [
     ("captured steps", "captured_step_test", "*/cuda"),
     ("collectives", "collectives_test", "WalkedTogether/CollectivesTest.*/cuda_local_3"),
 ]
+SANITIZED_EARLY = ["captured steps"]  # under memcheck, before plans are timed
 SANITIZER_SECONDS = 600  # kernels run many times slower
 FOUND_BY_SANITIZER = 99  # its exit code then
+
+HAS_TORCH = "import sys, torch; print(torch.__version__); sys.exit(not torch.cuda.is_available())"
 
 NO_GPU = "no GPU: nvidia-smi does not run"
 NO_TIME = "no time was left (--seconds)"
@@ -239,6 +251,14 @@ def run_program(program, name, arguments):
     return {"name": name, "outcome": outcome, "detail": detail, "seconds": round(seconds, 3)}
 
 
+def peer_flags():
+    """Of the benchmark, so that PyTorch trains beside it; none where no Python has PyTorch for this GPU."""
+    for python in (sys.executable, shutil.which("python3"), shutil.which("python")):
+        if python and call([python, "-c", HAS_TORCH], 60, "pytorch")[0] == 0:
+            return ["--peer=pytorch", "--peer-forms=" + PEER_FORMS, "--peer-python=" + python, "--skip-agreement"]
+    return []
+
+
 def trainer(*arguments):
     return [os.path.join(HERE, "bin", "trainer"), "train", "--device=cuda", "--deterministic", "--mock-data",
             "--steps=50", *arguments]
@@ -341,13 +361,14 @@ def sanitize(program, tool, test, cases):
     return ("passed", f"{passed} cases") if passed else ("skipped", "the test skips all its cases on this machine")
 
 
-def sanitizations(wanted):
+def sanitizations(wanted, early):
     program, where = find_sanitizer(), machine()
     why_not = NO_GPU if where == NO_GPU else "" if program else "compute-sanitizer is not found"
     for tool in SANITIZERS:
         for what, test, cases in SANITIZED:
             name = f"sanitizer {tool}: {what}"
-            if wanted(name):
+            is_early = tool == SANITIZERS[0] and what in SANITIZED_EARLY
+            if is_early == early and wanted(name):
                 outcome, detail = ("skipped", why_not) if why_not else sanitize(program, tool, test, cases)
                 yield {"name": name, "outcome": outcome, "detail": detail}
 
@@ -370,12 +391,31 @@ def run_tests(names):
                f"{seconds:.1f} s"), found
 
 
-def run_programs(wanted, program, programs):
+def run_benchmark(name, arguments):
+    """With the row that it writes."""
+    report = os.path.join(SESSION.out, "row.json")
+    result = run_program("benchmark", name, [*arguments, "--report=" + report])
+    if result["outcome"] == "passed":
+        try:
+            with open(report, encoding="utf-8") as file:
+                (result["row"],) = json.load(file)
+            os.remove(report)
+        except (OSError, ValueError) as error:
+            result |= {"outcome": "failed", "detail": f"no row: {error}"}
+    return result
+
+
+def run_programs(wanted, run, programs):
     for name, arguments in programs:
         if wanted(name):
-            result = run_program(program, name, arguments)
+            result = run(name, arguments)
             shown = last_line(result["detail"]) if result["outcome"] == "failed" else ""
             yield f"{name}: {result['outcome']}, {result['seconds']:.1f} s {shown}".rstrip(), [result]
+
+
+def singly(results):
+    for result in results:
+        yield f"{result['name']}: {result['outcome']}, {last_line(result['detail'])}", [result]
 
 
 def checks(wanted):
@@ -383,18 +423,37 @@ def checks(wanted):
     tests = sorted(os.listdir(os.path.join(HERE, "tests")), key=lambda name: (limit_of(name), name))
     first = [name for name in tests if limit_of(name) <= EARLY or name == KERNELS]
     yield from run_tests(name for name in first if wanted(name))
-    yield from run_programs(wanted, "trainer", TRAINING)
-    yield from run_programs(wanted, "benchmark", STEPS)
+    train = functools.partial(run_program, "trainer")
+    verifying = [entry for entry in TRAINING if entry[0].startswith("verify")]
+    yield from run_programs(wanted, train, verifying)
+    yield from singly(sanitizations(wanted, early=True))
+    yield from run_programs(wanted, train, [entry for entry in TRAINING if entry not in verifying])
+    steps = [entry for entry in STEPS if wanted(entry[0])]
+    peer = peer_flags() if steps else []
+    yield from run_programs(wanted, run_benchmark, [(name, arguments + peer) for name, arguments in steps])
     yield from run_tests(name for name in tests if name not in first and wanted(name))
-    for result in itertools.chain(comparisons(wanted), sanitizations(wanted)):
-        yield f"{result['name']}: {result['outcome']}, {last_line(result['detail'])}", [result]
+    yield from singly(itertools.chain(comparisons(wanted), sanitizations(wanted, early=False)))
 
 
 def count(results, outcome):
     return sum(result["outcome"] == outcome for result in results)
 
 
-def save(path, where, results):
+def results_of_earlier_calls(path):
+    try:
+        with open(path, encoding="utf-8") as file:
+            return json.load(file)["results"]
+    except (OSError, ValueError, LookupError):
+        return []
+
+
+def save(path, where, earlier, results):
+    """Beside what earlier calls found. What this call had no time for stays as it was."""
+    found = {result["name"]: result for result in earlier}
+    for result in results:
+        if result["detail"] != NO_TIME or found.get(result["name"], result)["outcome"] == "skipped":
+            found[result["name"]] = result
+    results = list(found.values())
     revision = ""
     if os.path.exists(os.path.join(HERE, "REVISION")):
         with open(os.path.join(HERE, "REVISION"), encoding="utf-8") as file:
@@ -435,16 +494,16 @@ def main(arguments):
     global SESSION
     SESSION = Session(os.path.abspath(options.out), options.seconds)
     path = os.path.join(SESSION.out, "results.json")
-    results = []
+    earlier, results = results_of_earlier_calls(path), []
     where = {"machine": machine(), "versions": versions()}
     print(f"on {where['machine']}")
-    save(path, where, results)
+    save(path, where, earlier, results)
     for line, found in checks(lambda name: wanted(name) and has_time(name, results)):
         print(line, flush=True)
         results += found
-        save(path, where, results)
+        save(path, where, earlier, results)
     keep_timeline()
-    save(path, where, results)
+    save(path, where, earlier, results)
     for result in results:
         if result["outcome"] == "failed":
             print(f"failed: {result['name']}: {last_line(result['detail'])}")

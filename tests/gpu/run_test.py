@@ -4,12 +4,13 @@ import contextlib
 import io
 import json
 import os
+import shutil
 import tempfile
 import time
 import unittest
 from unittest import mock
 
-from tests.gpu import run
+from tests.gpu import run, table
 
 GOOD = {"testsuites": [{"name": "S", "testsuite": [
     {"name": "a", "status": "RUN", "result": "COMPLETED"},
@@ -44,9 +45,11 @@ class RunTest(unittest.TestCase):
             body = f"cat >\"${{1#--gtest_output=json:}}\" <<'END'\n{json.dumps(cases)}\nEND\nexit {code}"
         self.program("tests/" + name, body)
 
-    def run_bundle(self, *arguments):
-        """(exit code, last line, results)."""
+    def run_bundle(self, *arguments, again=False):
+        """(exit code, last line, results). `again`: a second call with the same folder."""
         out = os.path.join(self.bundle, "out")
+        if not again:
+            shutil.rmtree(out, ignore_errors=True)
         printed = io.StringIO()
         with mock.patch.object(run, "HERE", self.bundle), contextlib.redirect_stdout(printed):
             code = run.main(["--out=" + out, *arguments])
@@ -142,7 +145,8 @@ echo "{{\\"epochs\\": [{{\\"training_loss\\": $loss}}]}}" >"$report"
             calls.append((os.path.basename(command[0]), command[1] if len(command) > 1 else "", limit))
             return 1, "", 0
 
-        with mock.patch.object(run, "call", note), mock.patch.object(run, "loss_of_two", lambda *_: (None, "")), \
+        with mock.patch.object(run, "call", note), mock.patch.object(run, "peer_flags", lambda: []), \
+                mock.patch.object(run, "loss_of_two", lambda *_: (None, "")), \
                 mock.patch.object(run, "find_sanitizer", lambda: "compute-sanitizer"), \
                 mock.patch.object(run, "machine", lambda: "a GPU"), mock.patch.object(run, "versions", lambda: ""):
             self.run_bundle()
@@ -153,29 +157,74 @@ echo "{{\\"epochs\\": [{{\\"training_loss\\": $loss}}]}}" >"$report"
             self.make_test(test)
         begun = self.begun()
         programs = [name for name, _, _ in begun]
-        expected = ["cuda_device_test", "stream_test", "device_test"] + ["trainer"] * len(run.TRAINING)
-        expected += ["benchmark"] * len(run.STEPS) + ["blocks_test", "collectives_test"]
+        verified = sum(name.startswith("verify") for name, _ in run.TRAINING)
+        expected = ["cuda_device_test", "stream_test", "device_test"] + ["trainer"] * verified + ["compute-sanitizer"]
+        expected += ["trainer"] * (len(run.TRAINING) - verified) + ["benchmark"] * len(run.STEPS)
+        expected += ["blocks_test", "collectives_test"]
         self.assertEqual(programs[:len(expected)], expected)
         self.assertEqual(programs[-1], "compute-sanitizer")
         # Nobody waits for an hour because the first programs hang.
         self.assertLessEqual(sum(limit for name, _, limit in begun[:2]), 80)
         longer = {name for name, _, limit in begun if limit > run.SECONDS}
-        self.assertEqual(longer, {"trainer", "collectives_test", "device_test", "compute-sanitizer"})
+        self.assertEqual(longer, {"trainer", "benchmark", "collectives_test", "device_test", "compute-sanitizer"})
         training = [limit for name, _, limit in begun if name == "trainer"]
-        verified = sum(name.startswith("verify") for name, _ in run.TRAINING)
         plans = [i for i, limit in enumerate(training) if limit > run.SECONDS]
         self.assertEqual(plans, [verified, verified + 1, verified + 2])
         self.assertGreater(run.SANITIZER_SECONDS, 180)
 
-    def test_one_of_each_kind_of_step_comes_early(self):
-        self.assertEqual({name for name, _ in run.STEPS},
-                         {f"steps of {model} in {precision}" for model in ("conv-stack", "wide-mlp")
-                          for precision in ("bf16", "TF32")})
-        self.program("bin/benchmark", 'case "$*" in "models --device=cuda --model="*" --precision="*) echo row; exit 0 ;;'
-                                      ' esac; exit 2')
-        code, line, results = self.run_bundle("--only=steps of")
-        self.assertEqual((code, line), (0, "4 passed, 0 failed"))
-        self.assertEqual(results["results"][0]["detail"], "row\n")
+    # A benchmark that writes a row, if it has the flags of one on a GPU.
+    ROW = {"model": "m", "precision": "bf16", "batch": 128, "unit": "images/s", "limit_share": 0.5, "peer": "", "best": "",
+           "ours": {"per_s": {"median": 900}}, "others": [], "ratio": {"median": 0, "low": 0, "high": 0}}
+
+    def benchmark(self, row, flags=""):
+        self.program("bin/benchmark", f"""
+case "$*" in "models --device=cuda --model="*" --precision="*"{flags}"*) ;; *) exit 2 ;; esac
+for argument; do case "$argument" in --report=*) report=${{argument#--report=}} ;; esac; done
+cat >"$report" <<'END'
+{json.dumps([row])}
+END""")
+
+    def test_steps_of_models_are_measured(self):
+        self.benchmark(self.ROW)
+        with mock.patch.object(run, "peer_flags", lambda: []):
+            code, line, results = self.run_bundle("--only=steps of")
+        self.assertEqual((code, line), (0, f"{len(run.STEPS)} passed, 0 failed"))
+        self.assertEqual(results["results"][0]["row"], self.ROW)
+        self.assertIn("| m | bf16 | 128 | 900 images/s | 50 % | not measured |  |", table.table(results))
+        self.program("bin/benchmark", "exit 0")
+        with mock.patch.object(run, "peer_flags", lambda: []):
+            code, _, results = self.run_bundle("--only=steps of resnet-50")
+        self.assertEqual(code, 1)
+        self.assertIn("| resnet-50 in bf16 | | | failed: no row: ", table.table(results))
+
+    def test_pytorch_is_measured_where_a_python_has_it(self):
+        self.program("bin/python3", "echo 2.11; exit 0")
+        eager = {"name": "eager", "per_s": {"median": 700}, "failure": ""}
+        graph = {"name": "graph", "per_s": {"median": 750}, "failure": ""}
+        ratio = {"median": 1.2, "low": 1.1, "high": 1.3}
+        python = os.path.join(self.bundle, "bin", "python3")
+        self.benchmark(self.ROW | {"peer": "pytorch 2.11", "best": "graph", "others": [eager, graph], "ratio": ratio},
+                       flags=f"--peer=pytorch --peer-forms=eager,graph --peer-python={python} --skip-agreement")
+        path = os.path.dirname(python) + ":/usr/bin:/bin"
+        with mock.patch.dict(os.environ, {"PATH": path}), mock.patch.object(run.sys, "executable", ""):
+            code, _, results = self.run_bundle("--only=steps of gnmt")
+        self.assertEqual(code, 0, results)
+        self.assertIn("| 50 % | 750 (graph) | 1.20 (1.10 to 1.30) |", table.table(results))
+
+    def test_a_second_call_adds_to_the_first(self):
+        self.make_test("one_test", cases=GOOD)
+        self.make_test("two_test", cases=BAD, code=1)
+        self.run_bundle("--only=one_test")
+        self.run_bundle("--only=two_test", again=True)
+        self.make_test("two_test", cases=GOOD)
+        _, line, results = self.run_bundle("--only=two_test", again=True)
+        self.assertEqual(line, "1 passed, 0 failed")
+        self.assertEqual({r["name"]: r["outcome"] for r in results["results"]},
+                         {"one_test: S.a": "passed", "one_test: S.b": "skipped", "two_test: S.a": "passed",
+                          "two_test: S.b": "skipped", "two_test: S.c": "failed"})
+        _, _, results = self.run_bundle("--only=one_test", "--seconds=1", again=True)
+        self.assertIn("1 failed, 3 were skipped", table.table(results))
+        self.assertIn("- two_test: S.c: 1 is not 2", table.table(results))
 
     def test_limits_are_of_tests_and_of_checks_that_exist(self):
         names = {name for name, _ in run.TRAINING + run.STEPS}
@@ -214,7 +263,7 @@ tool=$2 code=$8; shift 8
         runs = len(run.SANITIZERS) * len(run.SANITIZED)
         code, line, results = self.run_sanitizers()
         self.assertEqual((code, line), (0, f"{runs} passed, 0 failed"))
-        self.assertEqual(results["results"][0], {"name": "sanitizer memcheck: kernels", "outcome": "passed",
+        self.assertEqual(results["results"][0], {"name": "sanitizer memcheck: captured steps", "outcome": "passed",
                                                  "detail": "1 cases"})
         self.assertEqual(self.run_sanitizers("--only=racecheck")[1], f"{len(run.SANITIZED)} passed, 0 failed")
         self.assertEqual(self.run_sanitizers("--only=sanitizer", "--skip=racecheck")[1],

@@ -13,7 +13,7 @@ def _repository_root():
     name = native.repository_name()[len("@"):]
     return "external/" + name if name else "."
 
-def partita_proto_library(name, srcs, deps = [], grpc = False, visibility = None):
+def partita_proto_library(name, srcs, deps = [], visibility = None):
     """Generates C++ from protos and compiles it.
 
     Protos import each other from the repository's root: import "proto/graph.proto".
@@ -22,7 +22,6 @@ def partita_proto_library(name, srcs, deps = [], grpc = False, visibility = None
       name: the cc_library's name.
       srcs: .proto files of this package.
       deps: partita_proto_library labels whose files srcs import.
-      grpc: also generates the services, by Debian's grpc_cpp_plugin.
       visibility: of the library.
     """
     native.filegroup(
@@ -35,16 +34,11 @@ def partita_proto_library(name, srcs, deps = [], grpc = False, visibility = None
     protos = ["$(location %s)" % src for src in srcs]
     root = _repository_root()
     out = "$(GENDIR)/" + root
-    plugin = ""
-    if grpc:
-        headers += [src.replace(".proto", ".grpc.pb.h") for src in srcs]
-        sources += [src.replace(".proto", ".grpc.pb.cc") for src in srcs]
-        plugin = "--plugin=protoc-gen-grpc=$$(command -v grpc_cpp_plugin) --grpc_out=" + out + " "
     native.genrule(
         name = name + "_generate",
         srcs = srcs + [":" + name + "_protos"],
         outs = headers + sources,
-        cmd = "protoc -I{} --cpp_out={} {}{}".format(root, out, plugin, " ".join(protos)),
+        cmd = "protoc -I{} --cpp_out={} {}".format(root, out, " ".join(protos)),
         message = "Generating C++ of " + name,
     )
     cc_library(
@@ -53,5 +47,5 @@ def partita_proto_library(name, srcs, deps = [], grpc = False, visibility = None
         hdrs = headers,
         copts = ["-w"],
         visibility = visibility,
-        deps = deps + (["//tools/bazel/third_party:grpc"] if grpc else []) + ["//tools/bazel/third_party:protobuf"],
+        deps = deps + ["//tools/bazel/third_party:protobuf"],
     )

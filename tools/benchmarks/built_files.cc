@@ -19,7 +19,8 @@ absl::StatusOr<std::string> BuiltFile(const std::string& path) {
                          beside.string());
 }
 
-std::string PeerPython() {
+std::string PeerPython(const std::string& chosen) {
+  if (!chosen.empty()) return chosen;
   const char* const home = std::getenv("HOME");
   return std::string(home == nullptr ? "" : home) + "/.cache/partita/peer/bin/python";
 }

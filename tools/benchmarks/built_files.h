@@ -13,8 +13,8 @@ namespace partita {
 // started. kInvalidArgument: in neither.
 absl::StatusOr<std::string> BuiltFile(const std::string& path);
 
-// Of the environment that tools/peer/install makes.
-std::string PeerPython();
+// Of the environment that tools/peer/install makes; `chosen`, if it is not empty.
+std::string PeerPython(const std::string& chosen);
 
 }  // namespace partita
 

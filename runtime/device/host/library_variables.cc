@@ -8,11 +8,10 @@ namespace {
 using enum VariableHandling;
 
 constexpr char kOpenMp[] = "OpenMP", kOneDnn[] = "oneDNN", kJpeg[] = "libjpeg-turbo", kLibc[] = "glibc",
-               kTcmalloc[] = "tcmalloc", kOpenSsl[] = "OpenSSL", kGrpc[] = "gRPC", kCuda[] = "CUDA",
-               kCublas[] = "cuBLAS", kCudnn[] = "cuDNN", kNccl[] = "NCCL";
+               kTcmalloc[] = "tcmalloc", kOpenSsl[] = "OpenSSL", kCuda[] = "CUDA", kCublas[] = "cuBLAS",
+               kCudnn[] = "cuDNN", kNccl[] = "NCCL";
 
 constexpr char kTls[] = "concerns TLS alone: what it breaks is refused when ranks connect";
-constexpr char kProxies[] = "gRPC gets sockets that are connected";
 constexpr char kPrints[] = "prints, to standard output unless told otherwise";
 
 // In the order of the libraries, the general row of a library last.
@@ -51,13 +50,6 @@ constexpr LibraryVariable kVariables[] = {
     {"SSL_CERT_*", kOpenSsl, kKept, kTls},
     {"RANDFILE", kOpenSsl, kKept, kTls},
 
-    {"GRPC_*", kGrpc, kKept, "concerns the rendezvous alone; its messages are not shown"},
-    {"grpc_proxy", kGrpc, kPinned, kProxies},
-    {"http_proxy", kGrpc, kPinned, kProxies},
-    {"https_proxy", kGrpc, kPinned, kProxies},
-    {"no_grpc_proxy", kGrpc, kPinned, kProxies},
-    {"no_proxy", kGrpc, kPinned, kProxies},
-
     {"NVIDIA_TF32_OVERRIDE", kCuda, kDropped, "computes f32 in TF32; --tf32 says whether"},
     {"CUDA_*", kCuda, kKept, "which devices are seen, and how they are used"},
 
@@ -93,8 +85,7 @@ const LibraryVariable* FindLibraryVariable(std::string_view name) {
 }
 
 std::string FoundVariable::ToString() const {
-  const std::string shown = name.ends_with("_proxy") ? name : name + "=" + value;
-  return shown + " (" + about->library + "): " + Name(about->handling) + ": " + about->reason;
+  return name + "=" + value + " (" + about->library + "): " + Name(about->handling) + ": " + about->reason;
 }
 
 std::vector<FoundVariable> FindLibraryVariables(const char* const* environment) {

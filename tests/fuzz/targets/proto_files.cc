@@ -1,10 +1,15 @@
 // Messages as text and as binary: what was read says the same when it is written and read again.
+#include <sys/socket.h>
+
 #include "graph/proto_io/proto_io.h"
 #include "ops/registry.h"
 #include "partitioner/proto_io/cluster_io.h"
 #include "partitioner/proto_io/epoch_curve_io.h"
 #include "partitioner/proto_io/profile_io.h"
+#include "runtime/admission/socket.h"
 #include "runtime/flight_recorder/post_mortem.h"
+#include "runtime/rendezvous/control_stream.h"
+#include "runtime/rendezvous/rendezvous.pb.h"
 #include "tests/fuzz/targets/input_path.h"
 #include "tests/fuzz/targets/promise.h"
 #include "tests/fuzz/targets/targets.h"
@@ -75,6 +80,20 @@ void FeedFlightRecord(const std::string& bytes) {
   const absl::StatusOr<FlightRecord> record = LoadFlightRecord(AsFile(".pbtxt", bytes));
   if (!record.ok()) return PromiseRefusal(record.status());
   Promise(!FindCause(std::span(&*record, 1)).sentence.empty(), "no cause");
+}
+
+// What a peer that knows the token may send. Messages that were read are read again after they were written.
+void FeedControlStream(const std::string& bytes) {
+  int both[2];
+  Promise(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, both) == 0, "no pair of sockets");
+  Socket peer(both[0]);
+  ControlStream stream{Socket(both[1])};
+  if (!peer.Write(bytes, Socket::Time::clock::now()).ok()) return;  // more than the system keeps
+  Promise(stream.Receive().ok(), "no bytes");
+  rendezvous::ToServer message, again;
+  while (stream.Next(message).value_or(false)) {
+    Promise(again.ParseFromString(message.SerializeAsString()), "a message that cannot be read again");
+  }
 }
 
 }  // namespace partita

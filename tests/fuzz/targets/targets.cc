@@ -15,6 +15,7 @@ constexpr FuzzTarget kTargets[] = {
     {"profile", FeedProfile, 4000},
     {"epoch_curve", FeedEpochCurve, 4000},
     {"flight_record", FeedFlightRecord, 4000},
+    {"control_stream", FeedControlStream, 4000},
     {"safetensors", FeedSafetensors, 10000},
     {"checkpoint_record", FeedCheckpointRecord, 4000},
     {"resealed_record", FeedResealedRecord, 4000},

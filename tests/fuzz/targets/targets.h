@@ -30,6 +30,7 @@ void FeedCluster(const std::string& bytes);
 void FeedProfile(const std::string& bytes);
 void FeedEpochCurve(const std::string& bytes);
 void FeedFlightRecord(const std::string& bytes);
+void FeedControlStream(const std::string& bytes);
 
 // Models and what training leaves behind (checkpoint_files.cc).
 void FeedSafetensors(const std::string& bytes);

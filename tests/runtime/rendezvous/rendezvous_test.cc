@@ -73,7 +73,7 @@ class RendezvousTest : public testing::TestWithParam<bool> {
     for (std::thread& thread : threads) thread.join();
   }
 
-  // Connects and sends something that is no gRPC; true if the server ends the connection.
+  // Connects and sends `words`; returns whether the server ends the connection.
   bool StrangerIsSentAway(const std::string& words) {
     const int fd = socket(AF_INET, SOCK_STREAM, 0);
     sockaddr_in address{};

@@ -139,6 +139,16 @@ class ModelsTest(unittest.TestCase):
         self.assertEqual(row["best"], "eager-malloc")
         self.assertAlmostEqual(row["ratio"]["median"], row["ours"]["per_s"]["median"] * 500 / 4, delta=1)
 
+    def test_a_peer_of_another_python_that_is_not_compared(self):
+        with tempfile.TemporaryDirectory() as folder:
+            make_home(folder, difference=0.1)
+            python = os.path.join(folder, ".cache/partita/peer/bin/python")
+            (row,) = self.rows("--model=mini-inception", "--batch=4", "--peer=pytorch", "--peer-forms=eager",
+                               f"--peer-python={python}", "--skip-agreement", HOME="/nowhere")
+        self.assertEqual(row["peer"], "pytorch 9.9")
+        self.assertNotIn("agreement", row)
+        self.assertEqual(row["best"], "eager")
+
     def test_a_peer_that_has_another_network(self):
         with tempfile.TemporaryDirectory() as folder:
             make_home(folder, difference=0.1)

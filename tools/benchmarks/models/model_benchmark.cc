@@ -165,7 +165,7 @@ absl::StatusOr<ModelRow> Measure(const ModelBenchmarkOptions& options, const Mod
   ASSIGN_OR_RETURN(entry.row.unit, UnitOf(measured.sizes));
   ASSIGN_OR_RETURN(const int ranks, RanksOf(measured));
   ASSIGN_OR_RETURN(entry.work, WorkOfStep(measured));
-  if (!options.peer_command.empty()) {
+  if (!options.agreement.script.empty()) {
     ASSIGN_OR_RETURN(entry.row.agreement, CheckAgreement(measured, options.agreement));
   }
   RETURN_IF_ERROR(AddRunners(options, measured, ranks, entry));

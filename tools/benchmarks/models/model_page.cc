@@ -116,14 +116,16 @@ std::string ShareTable(const ModelRow& row) {
 
 std::string PeerText(const ModelRow& row) {
   if (row.peer.empty()) return "";
-  return fmt::format(
-      "<p>{}: one step of {} samples agrees: loss to {:.1e}, {} gradients to {:.1e} of f64 (its own: {:.1e}). Best of "
-      "its forms: {}; "
-      "ours "
-      "{:.2f} of that ({:.2f} to {:.2f}).</p>\n",
-      EscapedHtml(row.peer), row.agreement.batch, row.agreement.loss_difference, row.agreement.gradients,
-      row.agreement.gradient_error, row.agreement.peer_error, row.best.empty() ? "none runs" : EscapedHtml(row.best),
-      row.ratio.median, row.ratio.interval.low, row.ratio.interval.high);
+  const std::string agreement =
+      row.agreement.batch == 0
+          ? "not compared (--skip-agreement)"
+          : fmt::format(
+                "one step of {} samples agrees: loss to {:.1e}, {} gradients to {:.1e} of f64 (its own: {:.1e})",
+                row.agreement.batch, row.agreement.loss_difference, row.agreement.gradients,
+                row.agreement.gradient_error, row.agreement.peer_error);
+  return fmt::format("<p>{}: {}. Best of its forms: {}; ours {:.2f} of that ({:.2f} to {:.2f}).</p>\n",
+                     EscapedHtml(row.peer), agreement, row.best.empty() ? "none runs" : EscapedHtml(row.best),
+                     row.ratio.median, row.ratio.interval.low, row.ratio.interval.high);
 }
 
 }  // namespace

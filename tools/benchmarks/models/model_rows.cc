@@ -43,10 +43,15 @@ std::string OtherText(const Throughput& other, const std::string& unit) {
 
 std::string PeerText(const ModelRow& row) {
   if (row.peer.empty()) return "";
-  std::string text = fmt::format(
-      "  {}: one step of {} samples agrees: loss to {:.1e}, {} gradients, of '{}' to {:.1e} of f64 (its own: {:.1e})\n",
-      row.peer, row.agreement.batch, row.agreement.loss_difference, row.agreement.gradients, row.agreement.largest,
-      row.agreement.gradient_error, row.agreement.peer_error);
+  std::string text = fmt::format("  {}: ", row.peer);
+  if (row.agreement.batch == 0) {
+    text += "not compared (--skip-agreement)\n";
+  } else {
+    text += fmt::format(
+        "one step of {} samples agrees: loss to {:.1e}, {} gradients, of '{}' to {:.1e} of f64 (its own: {:.1e})\n",
+        row.agreement.batch, row.agreement.loss_difference, row.agreement.gradients, row.agreement.largest,
+        row.agreement.gradient_error, row.agreement.peer_error);
+  }
   if (!row.best.empty()) text += fmt::format("  best of it: {}; ours {}\n", row.best, ShownIn(row.ratio, " of that"));
   return text;
 }
@@ -102,7 +107,7 @@ nlohmann::json Json(const ModelRow& row) {
                          {"best", row.best},
                          {"ratio", Json(row.ratio)}};
   for (const Throughput& other : row.others) json["others"].push_back(Json(other));
-  if (!row.peer.empty()) json["agreement"] = Json(row.agreement);
+  if (row.agreement.batch > 0) json["agreement"] = Json(row.agreement);
   return json;
 }
 

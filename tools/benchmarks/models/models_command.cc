@@ -62,10 +62,13 @@ absl::Status AddPeer(const Flags& flags, ModelBenchmarkOptions& options) {
   if (flags.Text("peer") != "pytorch") return absl::OkStatus();
   options.peer = "pytorch";
   ASSIGN_OR_RETURN(const std::string script, BuiltFile(kPeerScript));
-  options.peer_command = {PeerPython(), script};
-  ASSIGN_OR_RETURN(const std::string agreement, BuiltFile(kAgreementScript));
-  options.agreement.script = {PeerPython(), agreement};
-  ASSIGN_OR_RETURN(options.agreement.step_values, BuiltFile(kStepValues));
+  const std::string python = PeerPython(flags.Text("peer-python"));
+  options.peer_command = {python, script};
+  if (!flags.Bool("skip-agreement")) {
+    ASSIGN_OR_RETURN(const std::string agreement, BuiltFile(kAgreementScript));
+    options.agreement.script = {python, agreement};
+    ASSIGN_OR_RETURN(options.agreement.step_values, BuiltFile(kStepValues));
+  }
   absl::StatusOr<std::vector<PeerForm>> forms = ReadPeerForms(flags.Text("peer-forms"), options.gpu);
   if (!forms.ok()) return FlagError("flag --peer-forms: {}", std::string(forms.status().message()));
   options.peer_forms = *std::move(forms);
@@ -79,9 +82,10 @@ absl::Status WriteReport(const std::string& path, const std::vector<ModelRow>& r
 }  // namespace
 
 std::vector<std::string> ModelsFlags() {
-  return {"format",  "rounds", "steps",      "batch",  "image-size", "vocabulary", "hidden",
-          "layers",  "model",  "precision",  "dp",     "mp",         "strategy",   "device",
-          "threads", "peer",   "peer-forms", "report", "cluster",    "profile",    "history"};
+  return {"format",         "rounds", "steps",   "batch",     "image-size", "vocabulary",
+          "hidden",         "layers", "model",   "precision", "dp",         "mp",
+          "strategy",       "device", "threads", "peer",      "peer-forms", "peer-python",
+          "skip-agreement", "report", "cluster", "profile",   "history"};
 }
 
 absl::StatusOr<int> RunModels(const CommandContext& context) {

@@ -153,6 +153,11 @@ JobEnd ChildProcesses::Wait() {
     EndTheLate();
   }
   end_.told = passed_on_ != 0;
+  if (const int code = CodeOf(end_); code != end_.code) {
+    const ProcessEnd culprit = Culprits(end_).front();
+    error_ << fmt::format("launch: because of rank {}: {}", culprit.rank, HowItEnded(culprit)) << std::endl;
+    end_.code = code;
+  }
   if (end_.code == 0 && log_failed_) end_.code = kExitResources;
   return end_;
 }

@@ -43,6 +43,11 @@ std::vector<ProcessEnd> Culprits(const JobEnd& end) {
   return failed;
 }
 
+int CodeOf(const JobEnd& end) {
+  const std::vector<ProcessEnd> culprits = Culprits(end);
+  return end.code != kExitUnavailable || culprits.front().asked ? end.code : culprits.front().code;
+}
+
 bool MayBeStartedAgain(const JobEnd& end) {
   const std::vector<ProcessEnd> culprits = Culprits(end);
   return !end.told && !culprits.empty() && std::ranges::all_of(culprits, MayDoBetter);

@@ -101,12 +101,11 @@ absl::Status CheckTls(const Flags& flags, const JobPlace& place) {
   return absl::OkStatus();
 }
 
-// That a rank opens to meet the others: connections, memory that it shares with them, what gRPC takes for itself, and
-// some for files and strangers.
-int64_t DescriptorsOf(const JobPlace& place, bool tls) {
+// That a rank opens to meet the others: connections, on rank 0 also those of the rendezvous, memory that it shares with
+// them, and some for files and strangers.
+int64_t DescriptorsOf(const JobPlace& place) {
   constexpr int64_t kOfItself = 14;
-  const int64_t each = (place.rank == 0 ? 2 : 1) + (tls && place.rank == 0 ? 2 : 0);
-  return kOfItself + each * place.ranks + (tls ? 4 : 0);
+  return kOfItself + (place.rank == 0 ? 2 : 1) * place.ranks;
 }
 
 }  // namespace
@@ -135,8 +134,7 @@ absl::StatusOr<std::shared_ptr<Job>> JoinJob(const Flags& flags, const Strategy&
     spdlog::warn("any user of this machine can take a rank of this job: set {} or {} to a secret that all ranks share",
                  kTokenVariable, kTokenFileVariable);
   }
-  RETURN_IF_ERROR(CheckDescriptors(fmt::format("rank {} of {}", place->rank, place->ranks),
-                                   DescriptorsOf(*place, flags.Bool("tls"))));
+  RETURN_IF_ERROR(CheckDescriptors(fmt::format("rank {} of {}", place->rank, place->ranks), DescriptorsOf(*place)));
   ProcessJobOptions options;
   options.rank = place->rank;
   options.ranks = place->ranks;

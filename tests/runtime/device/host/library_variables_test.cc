@@ -33,14 +33,14 @@ TEST(LibraryVariables, OfALibraryThatHasNoRowOfTheirOwn) {
 }
 
 TEST(LibraryVariables, AreFoundByNameAndShown) {
-  const char* const environment[] = {
-      "PATH=/bin", "OMP_DYNAMIC=true", "nonsense", "JPEGMEM=", "http_proxy=http://me:secret@h", nullptr};
+  const char* const environment[] = {"PATH=/bin", "OMP_DYNAMIC=true",    "nonsense",
+                                     "JPEGMEM=",  "SSL_CERT_DIR=/certs", nullptr};
   const std::vector<FoundVariable> found = FindLibraryVariables(environment);
   ASSERT_EQ(found.size(), 3);
   EXPECT_EQ(found[0].name, "JPEGMEM");
   EXPECT_EQ(found[0].value, "");
   EXPECT_THAT(found[1].ToString(), HasSubstr("OMP_DYNAMIC=true (OpenMP): pinned: "));
-  EXPECT_THAT(found[2].ToString(), Not(HasSubstr("secret")));
+  EXPECT_THAT(found[2].ToString(), HasSubstr("SSL_CERT_DIR=/certs (OpenSSL): kept: "));
 }
 
 }  // namespace

@@ -172,17 +172,16 @@ class EnvironmentTest(TrainerCase):
 
     def test_version_and_report_say_what_was_found(self):
         variables = {"OMP_DYNAMIC": "true", "OMP_THREAD_LIMIT": "1", "OMP_WAIT_POLICY": "passive",
-                     "http_proxy": "http://me:secret@proxy"}
+                     "JPEGMEM": "1"}
         done = self.start("version", variables=variables)
         for line in ("OMP_DYNAMIC=true (OpenMP): pinned", "OMP_THREAD_LIMIT=1 (OpenMP): dropped",
-                     "OMP_WAIT_POLICY=passive (OpenMP): kept", "http_proxy (gRPC): pinned"):
+                     "OMP_WAIT_POLICY=passive (OpenMP): kept", "JPEGMEM=1 (libjpeg-turbo): pinned"):
             self.assertIn("variable      " + line, done.stdout)
-        self.assertNotIn("secret", done.stdout)
         found = {one["name"]: one["handling"]
                  for one in json.loads(self.start("version", "--format=json", variables=variables).stdout)["variables"]}
         self.assertEqual({name: found[name] for name in variables},
                          {"OMP_DYNAMIC": "pinned", "OMP_THREAD_LIMIT": "dropped", "OMP_WAIT_POLICY": "kept",
-                          "http_proxy": "pinned"})
+                          "JPEGMEM": "pinned"})
         self.start("train", "--mock-data", "--steps=1", "--threads=2", "--report=r.json", MLP, variables=variables)
         with open(self.path("r.json")) as file:
             report = json.load(file)
@@ -232,6 +231,19 @@ class EnvironmentTest(TrainerCase):
                 if done.returncode == 4:
                     self.assertRegex(done.stderr, r"trainer: .*: cannot start .*; pids.max of the control group "
                                      rf"/partita_test_\d+ is {most}; raise it")
+        self.assertEqual(outcomes, {0, 4})
+
+    def test_a_limit_of_processes_ends_a_job_with_an_error_of_resources(self):
+        """Whatever a rank starts when the limit is met: no library ends its process."""
+        outcomes = set()
+        for most in range(2, 40, 3):
+            with self.subTest(pids=most), control_group(PIDS, pids_max=most) as enter:
+                done = self.start("launch", "--", "train", "--dp=2", "--mock-data", "--steps=1", "--threads=1", MLP,
+                                  before=enter)
+                outcomes.add(done.returncode)
+                self.assertIn(done.returncode, (0, 4), done.stderr)
+                if done.returncode == 4:
+                    self.assertRegex(done.stderr, rf"pids.max of the control group /partita_test_\d+ is {most}")
         self.assertEqual(outcomes, {0, 4})
 
     @unittest.skipUnless(os.getuid() == 0 and shutil.which("setpriv"), "only root can become another user")

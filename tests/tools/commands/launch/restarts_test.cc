@@ -44,6 +44,14 @@ TEST(JobEnd, NobodyElseThenTheFirst) {
   EXPECT_TRUE(CulpritRanks(Ended({Exited(1, 0), Exited(0, 0)})).empty());
 }
 
+TEST(JobEnd, TheCodeIsTheCulprits) {
+  EXPECT_EQ(CodeOf(Ended({Exited(0, 138), Exited(1, 4)})), 4);
+  EXPECT_EQ(CodeOf(Ended({Exited(0, 138), Killed(1, SIGKILL)})), 128 + SIGKILL);
+  EXPECT_EQ(CodeOf(Ended({Exited(0, 3), Exited(1, 138), Exited(2, 4)})), 3);
+  EXPECT_EQ(CodeOf(Ended({Exited(0, 138), Asked(1, true)})), 138);
+  EXPECT_EQ(CodeOf(Ended({Exited(0, 0), Exited(1, 0)})), 0);
+}
+
 TEST(JobEnd, WhatAnotherStartMends) {
   for (const ProcessEnd& end : {Killed(0, SIGKILL), Killed(0, SIGSEGV), Exited(0, 138), Asked(0, true)}) {
     EXPECT_TRUE(MayBeStartedAgain(Ended({end}))) << HowItEnded(end);
