@@ -1,7 +1,7 @@
 // Serves the rendezvous of one job: see rendezvous.proto. Runs in rank 0.
 //
-// A connection reaches gRPC after its peer has proved that it knows the token (runtime/admission). Other connections
-// take no thread, and only a descriptor for the time of a handshake.
+// One thread serves all ranks. A connection is read after its peer has proved that it knows the token
+// (runtime/admission); other connections take a descriptor for the time of a handshake.
 #ifndef PARTITA_RUNTIME_RENDEZVOUS_RENDEZVOUS_SERVER_H_
 #define PARTITA_RUNTIME_RENDEZVOUS_RENDEZVOUS_SERVER_H_
 
