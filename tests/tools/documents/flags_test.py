@@ -11,11 +11,12 @@ PAGES = ("docs/guide/*.md", "docs/reference/*.md", "docs/tutorial.md")
 OTHERS = {
     "of no command": {"name", "version"},  # `--name=value` is the form of a flag
     "bazel": {"cxxopt", "dynamic_mode", "repo_env", "stamp"},
+    "mpirun": {"host"},
     "Slurm": {"signal"},
     "tools/docs": {"ops"},
     "tools/install": {"cuda"},
     "tools/prepare/descriptions": {"language"},
-    "torchrun": {"nnodes", "no-python", "nproc-per-node", "rdzv-endpoint"},
+    "torchrun": {"nnodes", "no-python", "nproc-per-node", "rdzv-backend", "rdzv-endpoint"},
 }
 
 
