@@ -62,7 +62,7 @@ def main():
     parser.add_argument("--output", default=os.path.join(ROOT, "compile_commands.json"))
     parser.add_argument("patterns", nargs="*", default=["//..."])
     options = parser.parse_args()
-    quiet = ["--noshow_progress", "--ui_event_filters=-info"]
+    quiet = ["--noshow_progress", "--show_result=0", "--ui_event_filters=-info"]
     bazel("build", *quiet, "--output_groups=compilation_prerequisites_INTERNAL_", "--", *options.patterns)
     query = f'mnemonic("CppCompile", set({" ".join(options.patterns)}))'
     graph = json.loads(bazel("aquery", *quiet, "--output=jsonproto", query))
