@@ -107,9 +107,8 @@ struct BucketMember {
 //                   only read
 //   reduce          input_count on all ranks; output_count 0 but on the root
 //   all_to_all      send_counts[r] to rank r and receive_counts[r] from it, blocks in rank order, one to itself
-//                   included; or boxes with this number of elements, straight from where they lie in the input to where
-//                   they
-//                   belong in the output
+//                   included; or boxes with this number of elements, straight from their position in the input to that
+//                   in the output
 struct CollectiveLaunch {
   CollectiveKind kind = CollectiveKind::kAllReduce;
   int group = 0;  // id in Program::groups
