@@ -51,9 +51,10 @@ def entries(graph, root, output_base):
 
 
 def bazel(*arguments):
-    result = subprocess.run(["bazel", *arguments], cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+    command_line = ["bazel", *arguments]
+    result = subprocess.run(command_line, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
     if result.returncode != 0:
-        sys.exit(f"compile_commands: bazel {arguments[0]} ended with exit code {result.returncode}; its messages are above")
+        sys.exit(f"compile_commands: bazel {arguments[0]} ended with exit code {result.returncode}; see above")
     return result.stdout
 
 
