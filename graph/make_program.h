@@ -20,39 +20,38 @@ namespace partita {
 struct ProgramOptions {
   DType floating = DType::kF32;  // the type of all floating values
   bool mix_precision = false;    // f32 only: compute in bf16 on f32 weights (graph/passes/mix_precision.h)
-  bool fuse = true;              // passes that join nodes for speed; off where tests look at single values
-  bool for_gpu = false;          // also those by which kernels of a GPU alone gain (Fusion::for_gpu)
-  int64_t bucket_bytes = -1;     // over the strategy's; -1: as the strategy says
-  // By which buckets and exchanges are chosen; unset: gradients travel in eight buckets, and exchanges are direct.
+  bool fuse = true;              // passes that join nodes for speed; off for tests of single values
+  bool for_gpu = false;          // also those that only speed up GPU kernels (Fusion::for_gpu)
+  int64_t bucket_bytes = -1;     // overrides the strategy; -1: the strategy's
+  // The speed for choosing buckets and exchanges; unset: gradients travel in eight buckets, and exchanges are direct.
   std::optional<MachineSpeed> speed = {};
-  // Values of the forward graph, by name: with any, the program has an entry point `predict` that computes them as
-  // evaluation does, and has the inputs that they need. One for each size of the graph.
+  // Values of the forward graph, by name. With any, the program has an entry point `predict`, for each size of the
+  // graph, that computes them as evaluation does and has only the inputs that they need.
   std::vector<std::string> predictions = {};
-  // Scalars of the forward graph, by name, that evaluation reports behind its losses and metrics
+  // Scalars of the forward graph, by name, that evaluation reports after its losses and metrics
   // (graph/sets/find_set_results.h).
   std::vector<std::string> evaluated = {};
-  GivenForms given = {};  // inputs whose fields hold something else than what the graph reads, such as bytes
-  bool entries = true;    // those that the model names; without them, what it does in its graph's own sizes
-  // For ranks that live in several processes: every step counts which of them want to stop
-  // (graph/derive/count_votes.h).
+  GivenForms given = {};  // inputs whose fields have another form than the graph reads, such as bytes
+  bool entries = true;    // include the model's entries; false: only its graph's own sizes
+  // For ranks in several processes: every step counts the ranks that want to stop (graph/derive/count_votes.h).
   bool count_votes = false;
   bool verify_passes = false;  // check the graph after each pass (graph/passes/run_passes.h); tests always do
 };
 
-// `train`, `evaluate` and `predict`, of each other size of the model the same under its name (graph/ir/entry_point.h),
-// and its entries with results under theirs. Pure and linear in the graph. Errors name the node or the strategy's
-// entry, and the model's entry.
+// Makes the entry points `train`, `evaluate` and `predict`, the same for each other size of the model under that size's
+// name (graph/ir/entry_point.h), and the model's entries with results. Pure and linear in the graph. Errors name the
+// node or the strategy's entry, and the model's entry.
 absl::StatusOr<Program> MakeProgram(const Model& model, const Strategy& strategy, const OpRegistry& registry,
                                     const ProgramOptions& options = {});
 
-// The program with these entry points alone (CHECKed), the states that the first one has and the groups that they need.
+// The program with only these entry points (CHECKed), the states of the first one and the groups that they need.
 Program OnlyEntries(Program program, const std::vector<std::string>& entries);
 
-// Adds the groups that `graph` needs and the program has not yet: in the order in which it first uses them, all groups
-// of one set of axes together. A reshard that moves nothing needs none.
+// Adds the groups that `graph` needs and the program lacks, in the order of their first use, all groups of one set of
+// axes together. A reshard without data movement needs none.
 void CollectGroups(const Graph& graph, Program& program);
 
-// Bytes that one step of `entry` moves in each group of the program, by the layouts.
+// The bytes that one step of `entry` moves in each group of the program, from the layouts.
 std::vector<MoveBytes> PredictBytes(const Program& program, const Graph& entry);
 
 }  // namespace partita

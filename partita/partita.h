@@ -15,9 +15,10 @@
 //
 // Threads and processes: many threads may read a Model. A Session runs one call at a time; a second call from another
 // thread gets kMisuse at once, except Cancel, which any thread may call. No thread may destroy or move a session while
-// another one is in a call. After fork() the session works on in the parent; in the child every call gets kMisuse.
+// another one is in a call. After fork() the session keeps working in the parent; in the child every call returns
+// kMisuse.
 //
-// This header needs nothing but the standard library.
+// This header includes only the standard library.
 #ifndef PARTITA_PARTITA_PARTITA_H_
 #define PARTITA_PARTITA_PARTITA_H_
 
@@ -36,11 +37,11 @@ namespace partita::api {
 enum class ErrorCode : uint8_t {
   kInvalidArgument,  // the graph, the strategy, a file or a tensor is wrong
   kDoesNotFit,       // memory or another limit
-  kNotFinite,        // the loss or the norm of clipped gradients is not; no state has changed
+  kNotFinite,        // the loss or the norm of clipped gradients is not finite; no state has changed
   kCancelled,
-  kUnavailable,  // a device that is not there
+  kUnavailable,  // a missing device
   kInternal,     // a bug in Partita
-  kMisuse,       // two calls at once, a session that was moved from, or one of the parent process
+  kMisuse,       // two calls at once, or a session that was moved from or belongs to the parent process
 };
 
 struct Error {
@@ -48,7 +49,7 @@ struct Error {
   std::string message;
 };
 
-// A value, or why there is none.
+// A value, or the error that explains why there is none.
 template <typename T>
 class Result {
  public:
@@ -68,19 +69,19 @@ class Result {
   std::variant<T, Error> state_;
 };
 
-// Of calls that give nothing back: no error is success.
+// The result of calls without a value: no error means success.
 using Outcome = std::optional<Error>;
 
 enum class Type : uint8_t { kF32, kF64, kI32, kU8 };
 
-// Dense, row-major; sizes in elements. The first dimension of what enters a graph is the batch.
+// Dense, row-major; sizes in elements. The first dimension of a graph's inputs is the batch.
 struct Tensor {
   Type type = Type::kF32;
   std::vector<int64_t> shape;
   std::vector<std::byte> bytes;
 };
 
-// A tensor in the caller's memory, which is read during the call alone.
+// A tensor in the caller's memory, which is read only during the call.
 struct View {
   Type type = Type::kF32;
   std::vector<int64_t> shape;
@@ -92,46 +93,46 @@ struct View {
   View(const Tensor& tensor) : type(tensor.type), shape(tensor.shape), data(tensor.bytes.data()) {}
 };
 
-// What a graph is given: the fields of a batch by name.
+// The inputs of a graph: the fields of a batch by name.
 using Fields = std::map<std::string, View>;
 
 struct Field {
   std::string name;
   Type type = Type::kF32;
-  std::vector<int64_t> shape;  // with the batch
+  std::vector<int64_t> shape;  // includes the batch
 };
 
-// A graph in C++, node by node, as a file has it (proto/graph.proto); ops and their attributes are those of
-// ops/README.md.
+// A graph in C++, node by node, with the content of a file (proto/graph.proto); ops/README.md documents ops and their
+// attributes.
 using Attribute = std::variant<bool, int64_t, double, std::string, std::vector<int64_t>>;
 using Attributes = std::map<std::string, Attribute>;
 
 struct Node {
   std::string name;
   std::string op;
-  std::vector<std::string> inputs;  // names of nodes, in any order of the list; "": an optional input that is absent
-  Attributes attributes;            // those that are not given have the op's defaults
+  std::vector<std::string> inputs;  // names of nodes, which may follow later in the list; "": an absent optional input
+  Attributes attributes;            // missing ones have the op's defaults
 };
 
 // Training minimises loss + the sum of weight x value; steps report it as a metric.
 struct FurtherLoss {
   std::string value;
   double weight = 1;           // finite, not 0
-  bool training_only = false;  // evaluation does without it, and without what only it needs
+  bool training_only = false;  // evaluation skips it, and the nodes that only it needs
 };
 
-// What is said otherwise for the parameters whose names match; the first group that matches one decides.
+// Other settings for the parameters whose names match; the first group that matches a parameter applies.
 struct ParameterGroup {
-  std::string pattern;                   // * is any characters, ? one; it matches one parameter at least
+  std::string pattern;                   // * matches any characters, ? one; must match at least one parameter
   double rate = 1;                       // factor of the learning rate
   Attributes attributes = {};            // instead of the optimizer's; or gradient_scale (docs/reference/graph.md 5)
-  std::optional<double> clip_norm = {};  // largest norm of the gradients of these alone; 0: no clipping; unset: as all
+  std::optional<double> clip_norm = {};  // largest norm of this group; 0: no clipping; unset: as for all
 };
 
-// States "<name>@average" beside parameters and running statistics, which Evaluate and Predict read in their place.
+// Adds states "<name>@average" for parameters and running statistics, which Evaluate and Predict read instead.
 struct MovingAverage {
   double decay = 0;           // between 0 and 1: a' = decay a + (1 - decay) w
-  std::string pattern = "*";  // of their names
+  std::string pattern = "*";  // of the names of parameters and running statistics
   bool warmup = false;        // decay is at most (1 + t) / (10 + t) in step t = 1, 2, ...
 };
 
@@ -166,21 +167,21 @@ class Model {
   std::shared_ptr<const Parts> parts_;
 };
 
-// How a model is split: a strategy's file, or data x model ranks by rule.
+// The split of a model: a strategy file, or data x model ranks by rule.
 struct Split {
   int data = 1, model = 1;
   std::string strategy_file = {};
 };
 
 struct Options {
-  uint64_t seed = 1;         // of initial values and dropout
-  int threads_per_rank = 0;  // 0: the cores that this process may use, shared by rank
+  uint64_t seed = 1;         // seed of initial values and dropout
+  int threads_per_rank = 0;  // 0: divides the cores that this process may use among the ranks
   int64_t memory_limit = 0;  // bytes of one rank; 0: none
   int64_t steps = 0;  // of the whole run; Train needs it where the learning rate's schedule is cosine or one_cycle
   bool f64 = false;   // floating values as f64
   bool mixed_precision = false;           // compute in bf16 on f32 weights
-  std::vector<std::string> predict = {};  // values of the graph that Predict gives back
-  bool train = true;                      // false: for Predict alone, without memory for gradients and optimizer
+  std::vector<std::string> predict = {};  // values of the graph that Predict returns
+  bool train = true;                      // false: only for Predict, without memory for gradients and optimizer
 };
 
 struct StepResult {
@@ -202,28 +203,27 @@ class Session {
   Result<StepResult> Evaluate(const Fields& batch);
   // The values of Options::predict, whole. Labels are not needed.
   Result<std::map<std::string, Tensor>> Predict(const Fields& batch);
-  // Computes an entry point with results that the graph names (docs/reference/graph.md 6), also in a session that
-  // trains. Returns its results by their names. `batch`: a field for each of its inputs.
+  // The results, by name, of an entry point that the graph defines (docs/reference/graph.md 6), also in a session that
+  // trains. `batch`: a field for each of its inputs.
   Result<std::map<std::string, Tensor>> Compute(const std::string& entry, const Fields& batch);
 
-  // The file that `train --save` writes (docs/reference/model-files.md 1): all states, whole, whatever the split, the
-  // step's number and, where the session has loaded them, preprocessing and class names. Training that Load resumes from
+  // Writes and reads the file of `train --save` (docs/reference/model-files.md 1): all states, whole under every split,
+  // the step number and, if the session has loaded them, preprocessing and class names. Training that Load resumes from
   // such a file is bitwise identical to training without a stop. Load and `train --load` read each other's files. The
-  // optimizer
-  // must be the file's. A session that does not train (Options::train) writes and reads what predictions need:
-  // parameters, running statistics and moving averages. Load takes the same of a file without a step; an average that
-  // the file lacks becomes what it is an average of.
+  // optimizer must be the file's. A session that does not train (Options::train) writes and reads what predictions
+  // need: parameters, running statistics and moving averages. Load reads only these from a file without a step. An
+  // average that the file lacks gets the value of its parameter or statistic.
   Outcome Save(const std::string& path) const;
   Outcome Load(const std::string& path);
-  // What predictions need, whatever else the file has; optimizer and step stay as they are.
+  // Loads only what predictions need, even if the file has more; optimizer and step do not change.
   Outcome LoadWeights(const std::string& path);
-  std::vector<std::string> states() const;  // none after Cancel or on misuse
+  std::vector<std::string> states() const;  // empty after Cancel or on misuse
   Result<Tensor> Read(const std::string& state) const;
   Outcome Write(const std::string& state, const View& value);
 
-  // Any thread, any time, and final: the step that runs and every later call return kCancelled, also Save and Read,
-  // since the step may have been cut in the middle. What is to be kept must be saved before. To continue, start another
-  // session and Load.
+  // Any thread may call it at any time, and it is final: the running step and every later call return kCancelled, also
+  // Save and Read, because the step may have stopped in the middle. Save before you cancel. To continue, start another
+  // session and call Load.
   void Cancel();
 
  private:

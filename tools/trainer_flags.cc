@@ -23,7 +23,7 @@ std::vector<FlagDefinition> Parallelism() {
                  "how layers split by channels sum input gradients; all_reduce: gather outputs right after each layer"),
       PathFlag("strategy", "read the strategy from this file instead of --dp, --mp and the layer flags"),
       ChoiceFlag("search", "none", {"none", "auto", "data", "grid", "groups", "placement", "pipeline", "layerwise"},
-                 "search a strategy for --ranks of --cluster; auto: the best of all searches; calibrate repeats until "
+                 "find a strategy for --ranks of --cluster; auto: the best of all searches; calibrate repeats until "
                  "the plan it finds is measured"),
       ChoiceFlag("solver", "own", {"own", "cbc"},
                  "solver for placements that --search cannot prove optimal; cbc: Debian's coinor-cbc"),

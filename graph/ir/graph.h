@@ -2,7 +2,7 @@
 //
 // One type serves the user's forward graph (a mesh without axes, empty layouts) and the partitioned program (global
 // shapes, a layout for every value, on one of the graph's meshes). Nodes only read values of earlier nodes; passes
-// build a new graph instead of editing order. Not thread-safe; a const Graph may be read by many threads.
+// build a new graph instead of reordering one. Not thread-safe; many threads may read a const Graph.
 #ifndef PARTITA_GRAPH_IR_GRAPH_H_
 #define PARTITA_GRAPH_IR_GRAPH_H_
 
@@ -28,7 +28,7 @@ using ValueId = int32_t;
 using NodeId = int32_t;
 inline constexpr ValueId kNoValue = -1;
 
-// What a value is, without its place in a graph.
+// The type of a value: element type and shape.
 struct TensorType {
   DType dtype = DType::kF32;
   Shape shape;
@@ -49,10 +49,10 @@ const char* Name(Phase phase);
 struct Node {
   const OpDefinition* op = nullptr;
   Attributes attributes;
-  std::vector<ValueId> inputs;  // kNoValue: an optional input that is absent
+  std::vector<ValueId> inputs;  // kNoValue: an absent optional input
   std::vector<ValueId> outputs;
   Phase phase = Phase::kForward;
-  int32_t micro_batch = -1;  // that it computes; -1: what it computes is of no single one
+  int32_t micro_batch = -1;  // the micro-batch that it computes; -1: no single one
 };
 
 // A named value that outlives a step (docs/design.md 3). `value` is the output of a `parameter` or `state` node;
@@ -61,19 +61,19 @@ struct Node {
 struct State {
   ValueId value = kNoValue;
   ValueId update = kNoValue;
-  ValueId gradient = kNoValue;  // of the loss by the state, as its update reads it; kNoValue: it has none here
+  ValueId gradient = kNoValue;  // gradient of the loss, as the state's update reads it; kNoValue: none
 };
 
-// A scalar that training minimises besides the loss.
+// A scalar that training minimises in addition to the loss.
 struct FurtherLoss {
   ValueId value = kNoValue;
-  double weight = 1;           // of it in what is minimised, where the loss counts once
-  bool training_only = false;  // evaluation does without it
+  double weight = 1;           // its weight in the minimised sum, where the loss has weight 1
+  bool training_only = false;  // evaluation skips it
 };
 
-// How a step finds out whether to be the last one (graph/derive/count_votes.h).
+// The votes by which a step decides whether it is the last one (graph/derive/count_votes.h).
 struct Votes {
-  ValueId cast = kNoValue;  // an input, P over axes: what each rank says by itself, 1 to stop and 0 to go on
+  ValueId cast = kNoValue;  // an input, P over axes: each rank's vote, 1 to stop and 0 to continue
   ValueId sum = kNoValue;   // how many ranks want to stop, whole on every rank
 
   bool counted() const { return sum != kNoValue; }
@@ -83,7 +83,7 @@ class Graph {
  public:
   Graph() = default;
   explicit Graph(Mesh mesh) : meshes_{std::move(mesh)} {}
-  // At least one; each one's id is its place in the list (CHECKed).
+  // At least one; each mesh's id is its index in the list (CHECKed).
   explicit Graph(std::vector<Mesh> meshes);
 
   const std::vector<Mesh>& meshes() const { return meshes_; }
@@ -99,12 +99,12 @@ class Graph {
   const TensorType& type(ValueId id) const { return values_[id].type; }
   const Layout& layout(ValueId id) const { return values_[id].layout; }
 
-  // The name of a node: that of its first output.
+  // The name of a node is that of its first output.
   const std::string& name(NodeId id) const { return values_[nodes_[id].outputs[0]].name; }
   // kNoValue if there is none.
   ValueId Find(std::string_view value_name) const;
 
-  // Reserves memory for this number of nodes and values, for passes that know how many they will add.
+  // Reserves memory for nodes and values, for passes that know how many they will add.
   void Reserve(size_t nodes, size_t values);
 
   // Appends a node; its outputs must be added with it: names (unique; CHECKed), types and layouts.
@@ -117,14 +117,14 @@ class Graph {
   // `base` if it is free, else base@2, base@3, ... (docs/design.md 5.16)
   std::string UniqueName(const std::string& base) const;
 
-  // The scalar that training minimises, what it minimises besides, and further scalars that are reported. Values of
-  // this graph; without a loss there are no further ones.
+  // The scalar that training minimises, further minimised scalars, and further reported scalars. All are values of this
+  // graph; without a loss there are no further ones.
   ValueId loss = kNoValue;
   std::vector<FurtherLoss> further_losses;
   std::vector<ValueId> metrics;
-  // Of a graph that trains: i32[], 0 if this step leaves all states as they were (docs/design.md 5.24). On every rank.
+  // In a training graph: i32[], 0 if this step leaves all states unchanged (docs/design.md 5.24). On every rank.
   ValueId apply = kNoValue;
-  Votes votes;  // of ranks that live in several processes
+  Votes votes;  // if ranks live in several processes
 
  private:
   State& StateOf(ValueId state_value);

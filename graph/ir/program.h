@@ -1,6 +1,6 @@
 // A program: one partitioned graph for all ranks per entry point, over the same states, and the groups of ranks that
-// communicate, in the order in which every rank creates its communicators. What is known of it is said by ids: nothing
-// is found by how it is called.
+// communicate, in the order in which every rank creates its communicators. Ids identify its parts; nothing is looked up
+// by name.
 #ifndef PARTITA_GRAPH_IR_PROGRAM_H_
 #define PARTITA_GRAPH_IR_PROGRAM_H_
 
@@ -24,18 +24,18 @@ struct CommunicationGroup {
 
 struct Program {
   std::vector<Mesh> meshes = {Mesh()};  // of all graphs; the first one has all ranks
-  // At least one. The states of the first one are those of the program: the others have some of them.
+  // At least one. The program's states are those of the first one; the others have a subset.
   std::vector<EntryPoint> entries;
-  LearningRate learning_rate;              // what a step of training computes it by
+  LearningRate learning_rate;              // the schedule by which a training step computes it
   std::vector<CommunicationGroup> groups;  // id = index
 
   int ranks() const { return meshes[0].size(); }
   const Graph& state_graph() const { return entries.front().graph; }
   // nullptr: there is no such entry point.
   const EntryPoint* Find(std::string_view entry) const;
-  // Its place in `entries`. kInvalidArgument names those that there are.
+  // Its index in `entries`. kInvalidArgument: the error lists the entries.
   absl::StatusOr<int> PlaceOf(std::string_view entry) const;
-  // Of an entry point that the program has (CHECKed).
+  // The graph of an entry point of the program (CHECKed).
   const Graph& graph(std::string_view entry) const;
   // The id of the group by `key` that `rank` belongs to; -1 if the program has none.
   int GroupOf(const GroupKey& key, int rank) const;

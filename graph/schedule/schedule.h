@@ -1,4 +1,4 @@
-// A schedule: what one rank launches in one step, on which stream, after which waits, at which addresses. Still data.
+// A schedule: the launches of one rank in one step, with their streams, waits and addresses. Plain data.
 //
 // Launches are in program order. Streams 0 .. streams-1 belong to the device, the last of them carries all
 // communication; stream `host_stream()` is the thread that drives the steps: its first launch of a step writes the
@@ -25,8 +25,8 @@ struct ByteRange {
   bool operator==(const ByteRange&) const = default;
 };
 
-// A tensor of the schedule: a run of bytes that one launch (rarely several) writes and later ones read, wherever it
-// lies. Views of a value and the value are one tensor, a value and the result of an in-place update are two.
+// A tensor of the schedule: a run of bytes that one launch (rarely several) writes and later ones read, at any address.
+// Views of a value and the value are one tensor, a value and the result of an in-place update are two.
 using TensorId = int;
 inline constexpr TensorId kNoTensor = -1;
 
@@ -35,7 +35,7 @@ struct ScheduledTensor {
   int64_t bytes = 0;
 };
 
-// What an address means: byte `first` of a tensor lies there. kNoTensor: the operand is absent, or does not say.
+// The content of an address: byte `first` of a tensor. kNoTensor: the operand is absent, or its content is unknown.
 struct Content {
   TensorId tensor = kNoTensor;
   int64_t first = 0;
@@ -45,12 +45,12 @@ struct Content {
 struct Access {
   ByteRange range;  // from the first to the last byte
   bool write = false;
-  ByteColumns columns = {};  // those of the range that are touched
+  ByteColumns columns = {};  // the touched bytes of the range
   // What is read or written, whose byte 0 lies at `origin`. kNoTensor: the launch is ordered as if it touched the
   // bytes.
   TensorId tensor = kNoTensor;
   int64_t origin = 0;
-  bool gaps = false;  // a box: beside its columns, too, bytes of the range stay untouched
+  bool gaps = false;  // a box: leaves bytes of the range untouched in addition to those between columns
   bool operator==(const Access&) const = default;
 
   int64_t end() const { return range.offset + range.bytes; }
@@ -72,7 +72,7 @@ struct BoxCopy {
   int64_t element_bytes = 4;
   int64_t from = 0, to = 0;    // offsets of the two tensors in the arena
   Shape from_shape, to_shape;  // their (local) shapes
-  Shape from_start, to_start;  // where the box begins in each
+  Shape from_start, to_start;  // the first element of the box in each
   Shape size;
 };
 
@@ -91,7 +91,7 @@ struct CopyLaunch {
 enum class CollectiveKind : uint8_t { kAllReduce, kAllGather, kReduceScatter, kBroadcast, kReduce, kAllToAll };
 const char* Name(CollectiveKind kind);
 
-// A part of a bucket: the bytes from `first` on are `summand` before the all_reduce and `sum` after it.
+// A part of a bucket: its bytes, from `first` on, hold `summand` before the all_reduce and `sum` after it.
 struct BucketMember {
   TensorId summand = kNoTensor;
   TensorId sum = kNoTensor;
@@ -107,25 +107,24 @@ struct BucketMember {
 //                   only read
 //   reduce          input_count on all ranks; output_count 0 but on the root
 //   all_to_all      send_counts[r] to rank r and receive_counts[r] from it, blocks in rank order, one to itself
-//                   included; or boxes with this number of elements, straight from where they lie in the input to where
-//                   they
-//                   belong in the output
+//                   included; or boxes with this number of elements, straight from their position in the input to that
+//                   in the output
 struct CollectiveLaunch {
   CollectiveKind kind = CollectiveKind::kAllReduce;
   int group = 0;  // id in Program::groups
   DType dtype = DType::kF32;
   Reduction reduction = Reduction::kSum;
-  int64_t input = -1, output = -1;  // offsets; -1: this rank gives or gets nothing
+  int64_t input = -1, output = -1;  // offsets; -1: this rank sends or receives nothing
   int64_t input_count = 0, output_count = 0;
   std::vector<int64_t> send_counts;     // per rank of the group: all_to_all; reduce_scatter and all_gather: the blocks
   std::vector<int64_t> receive_counts;  // all_to_all only
   // All_to_all of boxes: per rank of the group; empty: the blocks follow each other.
   std::vector<PlacedBox> send_boxes, receive_boxes;
   int root = 0;                            // broadcast, reduce: index in the group
-  std::vector<BucketMember> members = {};  // of a bucket, which is reduced in place; they fill it
+  std::vector<BucketMember> members = {};  // the members of a bucket, which is reduced in place
 };
 
-// Whether a collective leaves its output as it is: it is the input of the root of a broadcast.
+// Whether a collective does not write its output: on the root of a broadcast it is the input.
 inline bool OnlyReads(const CollectiveLaunch& collective) {
   return collective.kind == CollectiveKind::kBroadcast && collective.input >= 0 &&
          collective.input == collective.output;
@@ -144,20 +143,20 @@ struct Launch {
   std::vector<int> waits;  // indices of earlier launches on other streams
   std::vector<Access> accesses;
   std::variant<KernelLaunch, CopyLaunch, CollectiveLaunch, HostLaunch> work;
-  // What the operands of the work are: inputs, outputs and workspace of a kernel; what is cleared, then source and
-  // target of each copy; input and output of a collective.
+  // The contents of the operands: inputs, outputs and workspace of a kernel; the cleared range, then source and target
+  // of each copy; input and output of a collective.
   std::vector<Content> contents = {};
 };
 
-// `before` must have ended when `after` starts, for a reason that is not in their bytes: the step boundary, the one
-// order of collectives.
+// `before` must end before `after` starts, for a reason other than shared bytes: the step boundary, or the order of
+// collectives.
 struct OrderEdge {
   int before = 0;
   int after = 0;
   bool operator==(const OrderEdge&) const = default;
 };
 
-// Where a value of the graph that outlives the launches lies: a state, a staged input, a reported scalar.
+// The position of a value that outlives the launches: a state, a staged input, a reported scalar.
 struct Placement {
   std::string name;
   LocalTensor tensor;
@@ -172,14 +171,14 @@ struct CarriedTensor {
   bool operator==(const CarriedTensor&) const = default;
 };
 
-// A state in bf16, kept beside it: who gives the state a value from outside gives it to this one, too.
+// A bf16 copy of a state: code that writes the state from outside must also write this copy.
 struct RoundedState {
-  int state = 0;  // its place in Schedule::states
+  int state = 0;  // its index in Schedule::states
   Placement placement;
 };
 
-// Where a value of the graph lies, for an observer that copies it right after its launch (later its bytes may be
-// another's). `launch`: the last one that writes it; -1: it is there before the step (a state), or not held.
+// The position of a value of the graph, for an observer that copies it right after its launch (later another value may
+// use its bytes). `launch`: the last one that writes it; -1: it exists before the step (a state), or is not held.
 struct ValuePlacement {
   LocalTensor tensor;
   int64_t offset =
@@ -187,8 +186,8 @@ struct ValuePlacement {
   int launch = -1;
 };
 
-// Bytes of the arena in use from launch `first` to launch `last` (both included) by one value, or by several that
-// follow each other in place. Outside of it the bytes mean nothing, and a test may poison them.
+// Bytes of the arena in use from launch `first` to launch `last` (inclusive) by one value, or by several that reuse
+// them in place. Outside of it the bytes have no meaning, and a test may poison them.
 struct Lifetime {
   std::string name;
   ByteRange range;
@@ -198,11 +197,11 @@ struct Lifetime {
   bool scratch = false;     // workspace, which a kernel need not use to its last byte
 };
 
-// Bytes. The first five add up to the total (padding is counted with what it follows).
+// In bytes. The first five add up to the total (padding counts with the tensor before it).
 struct MemoryUse {
   int64_t parameters = 0, states = 0, inputs = 0;
   int64_t activations = 0;  // transient peak without workspace
-  int64_t workspace = 0;    // what workspace adds to that peak
+  int64_t workspace = 0;    // the share of workspace in that peak
   int64_t total = 0;        // bytes of the arena
 };
 
@@ -212,19 +211,19 @@ struct Schedule {
   std::vector<Launch> launches;
   std::vector<OrderEdge> order;
   std::vector<Placement> states, inputs, results;  // results: of ReadByHost
-  std::vector<RoundedState> rounded;               // of the states, those that this rank holds
+  std::vector<RoundedState> rounded;               // for the states that this rank holds
   std::vector<ValuePlacement> values;              // by ValueId of the entry point's graph
   std::vector<Lifetime> lifetimes;
-  std::vector<ScheduledTensor> tensors;  // by TensorId; empty: the launches do not say what they touch
-  std::vector<CarriedTensor> carried;    // states that are not in it stay as they are
+  std::vector<ScheduledTensor> tensors;  // by TensorId; empty: the launches do not declare their accesses
+  std::vector<CarriedTensor> carried;    // states that are not listed do not change
   MemoryUse memory;
 
   int host_stream() const { return streams; }
 };
 
-// The bytes that the work of a launch touches, from its offsets, and what they are, from its contents. Empty ones are
-// skipped. Of a box of a tensor, copied or a part of a node's operand, it is the run from the box's first to its last
-// element, of columns of an operand they alone, of a bucket each member. Host launches: nothing (their bytes are the
+// The bytes that a launch touches, from its offsets, and their tensors, from its contents. Empty ranges are skipped. A
+// box of a tensor, copied or part of a node's operand, gives the run from its first to its last element; columns of an
+// operand give only these columns; a bucket gives each member. Host launches: nothing (their bytes are the
 // placements').
 std::vector<Access> AccessesOf(const Launch& launch);
 

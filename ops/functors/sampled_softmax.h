@@ -13,8 +13,8 @@
 namespace partita {
 
 // Classes drawn by how often they come where they are numbered from the most frequent on, as words are (Zipf's law):
-//   P(c) = log((c + 2) / (c + 1)) / log(classes + 1) as TensorFlow's log-uniform candidate sampler, which draws until
-//   it has the requested number of distinct classes.
+//   P(c) = log((c + 2) / (c + 1)) / log(classes + 1)
+// as TensorFlow's log-uniform candidate sampler, which draws until it has the requested number of distinct classes.
 struct LogUniform {
   LogUniform() = default;
   explicit LogUniform(int64_t all) : classes(all), range(std::log1p(static_cast<double>(all))) {}

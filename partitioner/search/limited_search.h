@@ -3,8 +3,8 @@
 //   1. a price per byte is added to the seconds. The price at which the bound is the highest is found by lines through
 //      the plans that fit and those that do not (Lagrange); plans on the way that fit are kept.
 //   2. configs whose best plan at that price is slower than the best plan that fits are dropped.
-//   3. on what is left, elimination with Pareto-optimal lists of (seconds, bytes), without
-//      those that cannot beat the current plan. If there are too many, again with lists rounded to 0.5 %.
+//   3. on what is left, elimination with Pareto-optimal lists of (seconds, bytes), without those that cannot beat the
+//      current plan. If there are too many, again with lists rounded to 0.5 %.
 #ifndef PARTITA_PARTITIONER_SEARCH_LIMITED_SEARCH_H_
 #define PARTITA_PARTITIONER_SEARCH_LIMITED_SEARCH_H_
 

@@ -1,12 +1,12 @@
-// A program at work: one session per process owns all ranks that live there, and drives them step by step
-// (docs/design.md 5.17).
+// Runs a program: one session per process owns all ranks that live there, and drives them step by step (docs/design.md
+// 5.17).
 //
-// Where the ranks are spread over processes (SessionOptions::job), a rank of another process holds nothing here: its
-// parts have no data. Methods said to be collective are called by all processes, in the same order.
+// If the ranks are spread over processes (SessionOptions::job), ranks of other processes have no data here. All
+// processes must call collective methods, in the same order.
 //
-// It knows no files and no data sets. Before a step the caller writes the rows of each input into the ranks' places; a
-// step reports loss and metrics; states are read and written whole. Thread-compatible, but Abort may come from any
-// thread. Destroying a session waits for nothing but the steps that run.
+// It knows no files and no data sets. Before a step the caller writes the rows of each input into the ranks' buffers; a
+// step reports loss and metrics; states are read and written whole. Thread-compatible, but any thread may call Abort.
+// Destroying a session waits only for the steps in flight.
 #ifndef PARTITA_RUNTIME_API_SESSION_H_
 #define PARTITA_RUNTIME_API_SESSION_H_
 
@@ -37,7 +37,7 @@ struct StepResult {
   std::vector<std::pair<std::string, double>> metrics;  // in the order of the graph
 };
 
-// What the communicators of a group did since the last ResetCounters.
+// The traffic of a group's communicators since the last ResetCounters.
 struct GroupTraffic {
   MoveBytes bytes;    // summed over the ranks
   int64_t calls = 0;  // of the group's first rank
@@ -45,13 +45,13 @@ struct GroupTraffic {
   double wait_seconds = 0;
 };
 
-// What a rank holds of a state.
+// A rank's part of a state.
 struct RankPart {
   int rank = 0;
   HeldTensor part;
 };
 
-// Ranks that hold other bits of a part of a state than `others`, which are as many or more.
+// Ranks whose part of a state differs in bits from that of `others`, which are as many or more.
 struct ReplicaDivergence {
   std::string state;
   std::vector<int> ranks, others;
@@ -59,7 +59,7 @@ struct ReplicaDivergence {
 
 struct ReplicaCheck {
   std::optional<ReplicaDivergence> first;          // in the order of the states; none: all replicas are equal
-  int64_t predicted_bytes = 0, counted_bytes = 0;  // that came to this process from others
+  int64_t predicted_bytes = 0, counted_bytes = 0;  // received by this process from others
 };
 
 class Session {
@@ -76,27 +76,27 @@ class Session {
   const std::vector<int>& local_ranks() const { return local_ranks_; }
   // Whether all ranks live in this process.
   bool alone() const { return static_cast<int>(local_ranks_.size()) == ranks(); }
-  // Of the GPU that the ranks of this process live on; empty: they live on the host.
+  // The name of the GPU of this process's ranks; empty: they live on the host.
   std::string gpu_name() const { return backend_->gpu() == nullptr ? "" : backend_->gpu()->name(); }
   int threads_per_rank() const { return options_.threads_per_rank; }
-  // `entry`: of an entry point that the program has. One that it has not is CHECKed here and where no status is
-  // returned, else kInvalidArgument.
+  // `entry`: the name of an entry point of the program. An unknown one fails a CHECK here and in methods without a
+  // status; others return kInvalidArgument.
   const Graph& graph(std::string_view entry) const { return program_.graph(entry); }
   const Schedule& schedule(std::string_view entry, int rank) const { return schedules(entry)[rank]; }
   const std::vector<Schedule>& schedules(std::string_view entry) const { return schedules_[Place(entry)]; }
 
-  // Where a rank's block of a field is to be written before each step (a step leaves something else there), and while
-  // one is in flight only in an InputFiller; a block for each micro-batch where the program has them. kInvalidArgument:
-  // the entry point has no such input.
+  // The buffers for each rank's block of a field, one for each micro-batch. Write them before each step, because a step
+  // overwrites them; while a step is in flight, only within an InputFiller. kInvalidArgument: the entry point has no
+  // such input.
   absl::StatusOr<std::vector<HeldTensor>> InputPlacements(std::string_view entry, const std::string& field,
                                                           int rank) const;
-  // Writes the whole of an input to all ranks. kInvalidArgument: it has another type or global shape.
+  // Writes a whole input to all ranks. kInvalidArgument: it has another type or global shape.
   absl::Status StageInput(std::string_view entry, const std::string& field, const ConstTensor& whole);
 
-  // Where each rank of this process votes in a step that counts votes (graph/ir/graph.h): to be written as its inputs
-  // are. Empty: it counts none.
+  // The buffers for the votes of this process's ranks in a step that counts votes (graph/ir/graph.h), written like its
+  // inputs. Empty: the step counts none.
   absl::StatusOr<std::vector<HeldTensor>> VotePlacements(std::string_view entry) const;
-  // How many ranks voted in the step whose results were taken last; none where it counted none.
+  // The number of votes in the last finished step; none if it counted none.
   std::optional<double> votes() const { return votes_; }
 
   // Sets the number of training steps before this session, from which errors count on. No step may be in flight.
@@ -112,31 +112,31 @@ class Session {
   absl::StatusOr<StepResult> Evaluate();
   // The values that `predict` computes (ProgramOptions::predictions), whole, in their order.
   absl::StatusOr<std::vector<HostTensor>> Predict();
-  // The same of any entry point that neither trains nor evaluates: its results (ModelEntry). kInvalidArgument: it does.
+  // The results (ModelEntry) of an entry point that neither trains nor evaluates. kInvalidArgument: it does.
   absl::StatusOr<std::vector<HostTensor>> Compute(std::string_view entry);
 
-  // Writes the rows of a step to their places (InputPlacements, StageInput), and its votes.
+  // Writes the rows of a step to their buffers (InputPlacements, StageInput), and its votes.
   using InputFiller = std::function<absl::Status()>;
 
-  // The same steps in two calls each, with one in flight behind the other, so that a GPU need not wait for the host
-  // (docs/design.md 5.26):
+  // The same steps in two calls each, with two in flight, so that a GPU need not wait for the host (docs/design.md
+  // 5.26):
   //
   //   Begin(entry, fill)                                    of step 0
   //   Begin(entry, fill), Finish(), while batches remain    of step n+1, and of step n
   //   Finish()                                              of the last one
   //
-  // Begin starts a step behind the one in flight. `fill` writes its inputs, while that one runs where the places can
-  // be written then (on a GPU, whose inputs travel by a stream of their own), else when it has ended. Finish waits for
-  // the older step, and returns its results or its error, those above. Behind a step that was not applied no other is.
-  // A step may begin behind one of another size of the graph (graph/ir/entry_point.h); that one ends first.
-  // After an error, also one of `fill`, no step is in flight: those that were have ended, and their results are gone.
-  // kFailedPrecondition, which changes nothing: Begin with two steps in flight or with one of another use (training,
-  // evaluation, an entry point with results); Finish with none; and all that reads or writes states, observed values or
-  // counters while one is.
+  // Begin starts a step after the one in flight. `fill` writes its inputs while that one runs if the buffers allow it
+  // (on a GPU, which copies inputs on a separate stream), else after it has ended. Finish waits for the older step and
+  // returns its results or one of the errors above. After a step that was not applied, no step in flight is applied. A
+  // step may follow one of another size of the graph (graph/ir/entry_point.h), which ends first. After an error, also
+  // one of `fill`, no step is in flight: they have ended, and their results are lost. kFailedPrecondition, which
+  // changes nothing: Begin with two steps in flight or with one of another use (training, evaluation, an entry point
+  // with results); Finish with none; and every method that reads or writes states, observed values or counters while a
+  // step is in flight.
   absl::Status Begin(std::string_view entry, const InputFiller& fill);
-  // Of training or evaluation. Results of an evaluation step may be not finite: the caller knows whether they count.
+  // For training or evaluation. Results of an evaluation step may be non-finite: the caller decides whether they count.
   absl::StatusOr<StepResult> Finish();
-  absl::StatusOr<std::vector<HostTensor>> FinishPrediction();  // of all others
+  absl::StatusOr<std::vector<HostTensor>> FinishPrediction();  // for all other entry points
 
   // Collective: finds where the last training step went wrong, if it was not applied (kOutOfRange). The caller must
   // have written its inputs again. Runs that step once more, changes no state, and returns the step's error with the
@@ -148,13 +148,14 @@ class Session {
   std::vector<std::string> StateNames() const;
   bool IsParameter(const std::string& state) const;
   absl::StatusOr<HostTensor> ReadState(const std::string& name) const;  // collective
-  // To the ranks of this process. kInvalidArgument: no such state, or another type or shape.
+  // Writes to the ranks of this process. kInvalidArgument: no such state, or another type or shape.
   absl::Status WriteState(const std::string& name, const ConstTensor& tensor);
 
   // The same without making a state whole. Not collective. By rank, the parts of which a rank of this process holds the
   // first replica; the parts of all processes together tile the state. They stay valid until a step begins.
   absl::StatusOr<std::vector<RankPart>> OwnParts(const std::string& state) const;
-  // `fill` writes all that the ranks of this process hold of it. kInvalidArgument: no such state; and what `fill` says.
+  // `fill` writes the parts of it that the ranks of this process hold. Returns kInvalidArgument for an unknown state,
+  // or the error of `fill`.
   using PartFiller = std::function<absl::Status(std::span<const HeldTensor> parts)>;
   absl::Status FillState(const std::string& state, const PartFiller& fill);
 
@@ -168,35 +169,35 @@ class Session {
   absl::StatusOr<WholeValue> Observed(const std::string& name) const;
   HeldTensor ObservedPart(ValueId value, int rank) const;
 
-  // By group of the program: of the ranks of this process, and (collective) of all. While no step is in flight.
+  // For each group of the program: the traffic of this process's ranks, and (collective) of all ranks. Only while no
+  // step is in flight.
   std::vector<GroupTraffic> Traffic() const;
   absl::StatusOr<std::vector<GroupTraffic>> JobTraffic() const;
   void ResetCounters();
-  // Of one step.
+  // For one step.
   std::vector<MoveBytes> PredictedBytes(std::string_view entry) const;
 
-  // Of one rank: as planned for the largest of the entry points, and the highest byte that was really touched (of a
-  // rank of this process; or, collective, of all).
+  // For one rank: the planned memory of the largest entry point, and the highest byte really touched (of a rank of this
+  // process; or, collective, of all).
   const MemoryUse& PlannedMemory(int rank) const;
   int64_t UsedMemory(int rank) const;
   absl::StatusOr<std::vector<int64_t>> JobUsedMemory() const;
   const MemoryCheck& memory_check(int rank) const { return ranks_[rank]->memory_check(); }
 
-  // Spans of the last step of `entry`, while none is in flight, since it was started on the first rank of this process;
-  // empty if it was not recorded or the rank is not here.
-  // Recording costs a few nanoseconds a launch.
+  // The spans of the last step of `entry`, relative to its start on the first rank of this process; empty if it was not
+  // recorded or the rank is not here. Only while no step is in flight. Recording costs a few nanoseconds a launch.
   void RecordTimeline(bool on);
   bool records_timeline() const { return records_timeline_; }
   std::vector<LaunchSpan> Timeline(std::string_view entry, int rank) const;
 
-  // Collective: what each process says, in the order of their first ranks (Job::AllGather). kUnavailable: a process is
-  // gone, or says something else.
+  // Collective: the message of each process, in the order of their first ranks (Job::AllGather). kUnavailable: a
+  // process is gone, or sends another kind of message.
   absl::StatusOr<std::vector<std::string>> AllGather(const Message& message) const;
 
-  // Ends the steps that run, and the session: collectives that wait return `status`. Any thread, any time.
+  // Ends the steps in flight and the session: waiting collectives return `status`. Any thread may call it at any time.
   void Abort(const absl::Status& status);
 
-  // What the ranks of this process have last done among others; none: it is not recorded (World::recorder). Any thread.
+  // The last collectives of this process's ranks; empty: not recorded (World::recorder). Any thread.
   std::vector<FlightRecord> FlightRecords() const;
 
  private:
@@ -213,17 +214,17 @@ class Session {
     return PartOf(placement.tensor, placement.offset, rank);
   }
   absl::StatusOr<std::vector<Schedule>> MakeSchedules(const Graph& entry) const;
-  // A step that was begun and not finished.
+  // A step between Begin and Finish.
   struct StepInFlight {
     int entry = 0;
     int turn = 0;
     int64_t number = 0;                  // of the training steps
     std::vector<std::string> kept = {};  // CarriedStates before it
   };
-  // What is left of one that has ended.
+  // The results of a step that has ended.
   struct Outcome {
     absl::Status status;
-    bool not_finite = false;  // the loss or the norm of the gradients, which all ranks see alike
+    bool not_finite = false;  // the loss or the norm of the gradients, equal on all ranks
     StepResult result;
     std::vector<HostTensor> predictions;
     std::optional<double> votes;
@@ -261,24 +262,24 @@ class Session {
                                                    std::vector<std::string>& storage) const;
 
   const Program program_;
-  // Their places in the program, or what to answer who asks for them.
+  // Their indices in the program, or the error for callers that ask for them.
   const absl::StatusOr<int> train_ = program_.PlaceOf(kTrainEntry);
   const absl::StatusOr<int> evaluate_ = program_.PlaceOf(kEvaluateEntry);
   const absl::StatusOr<int> predict_ = program_.PlaceOf(kPredictEntry);
   SessionOptions options_;
   std::unique_ptr<Backend> backend_;
   std::vector<int> local_ranks_;
-  std::vector<std::vector<Schedule>> schedules_;        // by entry point and rank, of all
+  std::vector<std::vector<Schedule>> schedules_;        // by entry point and rank, for all ranks
   std::vector<std::unique_ptr<RankRuntime>> ranks_;     // by rank; null: in another process
   std::vector<std::vector<Executor*>> executors_;       // by entry point: those that run a step of it
   std::vector<std::vector<CommBytes>> counted_before_;  // by rank and group
   std::vector<uint64_t> started_;                       // by local rank, cycles: when the last step was started
   bool records_timeline_ = false;
   std::vector<StepInFlight> in_flight_;  // oldest first
-  std::optional<Outcome> ended_;         // of the oldest, if it has ended already
+  std::optional<Outcome> ended_;         // results of the oldest, if it has already ended
   std::optional<double> votes_;
-  int64_t train_steps_ = 0;   // begun
-  absl::Status not_applied_;  // the last step of training was not, and why
+  int64_t train_steps_ = 0;   // steps begun
+  absl::Status not_applied_;  // why the last training step was not applied
   int not_applied_entry_ = 0;
   absl::Status dead_;
   std::unique_ptr<StallWatch> stall_watch_;  // null: no detection; declared last because it reads all members above

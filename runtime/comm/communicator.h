@@ -52,14 +52,14 @@ struct Transfer {
   Buffer to;         // if not
 };
 
-// A block of a buffer that need not be one run: a box of a tensor that lies there. Its elements are counted like those
-// of a dense tensor of its sizes.
+// A block of a buffer that need not be contiguous: a box of a tensor in it. Its elements are counted like those of a
+// dense tensor of its sizes.
 struct StridedBlock {
   struct Dimension {
     int64_t size;
     int64_t stride;  // elements of the buffer
   };
-  int64_t begin = 0;                             // the buffer's element that is the block's first
+  int64_t begin = 0;                             // the index in the buffer of the block's first element
   std::vector<Dimension> dimensions = {{0, 1}};  // the outermost first; none: one element
 
   int64_t count() const {
@@ -69,14 +69,14 @@ struct StridedBlock {
   }
 };
 
-// What one rank's communicator did since its creation. Summed over the ranks of a group it is the group's traffic
-// (docs/derivation.md 3), counted from the buffers and from what was really copied, not from any prediction.
+// The traffic of one rank's communicator since its creation. Its sum over the ranks of a group is the group's traffic
+// (docs/derivation.md 3), counted from the buffers and the bytes really copied, not from any prediction.
 struct CommBytes {
   int64_t payload = 0;  // bytes of the full buffer, once per call (group rank 0); of point-to-point: what it sent
   int64_t wire = 0;     // bytes that changed rank
   int64_t calls = 0;
   int64_t waits = 0;        // calls that had to wait for a peer
-  double wait_seconds = 0;  // in which this rank did nothing but wait for peers
+  double wait_seconds = 0;  // in which this rank only waited for peers
 
   double MeanWaitSeconds() const { return waits == 0 ? 0 : wait_seconds / static_cast<double>(waits); }
 };
@@ -99,25 +99,26 @@ class Communicator {
   virtual absl::Status ReduceScatter(ConstBuffer in, Buffer out, std::span<const int64_t> counts, Reduction reduction,
                                      Stream& stream) = 0;
 
-  // out = the root's `in`, on all ranks; `in` is looked at on the root only. In place: in == out.
+  // out = the root's `in`, on all ranks; `in` is only read on the root. In place: in == out.
   virtual absl::Status Broadcast(ConstBuffer in, Buffer out, int root, Stream& stream) = 0;
 
-  // The root's out = the reduction of all `in`; `out` is looked at on the root only. In place: in == out. Not for u8.
+  // The root's out = the reduction of all `in`; `out` is only used on the root. In place: in == out. Not for u8.
   virtual absl::Status Reduce(ConstBuffer in, Buffer out, int root, Reduction reduction, Stream& stream) = 0;
 
-  // Rank r's block of `in` (send_counts[r] elements, in rank order) goes to rank r; out = what came, in rank order.
+  // Rank r's block of `in` (send_counts[r] elements, in rank order) goes to rank r; out = the received blocks, in rank
+  // order.
   virtual absl::Status AllToAll(ConstBuffer in, std::span<const int64_t> send_counts, Buffer out,
                                 std::span<const int64_t> receive_counts, Stream& stream) = 0;
 
-  // AllToAll straight from and to where the blocks lie: block sent[r] of `in` goes to rank r, where it becomes the
-  // block of `out` that is received[this rank] there; both have the same sizes by dimension. Blocks to receive do not
-  // overlap; elements of `out` in none of them stay. kUnimplemented where World::moves_blocks() is false: pack them.
+  // AllToAll between strided blocks without packing: block sent[r] of `in` goes to rank r, which receives it as block
+  // received[this rank] of its `out`; both have the same sizes by dimension. Received blocks do not overlap; elements
+  // of `out` outside of them do not change. kUnimplemented if World::moves_blocks() is false: the caller must pack.
   virtual absl::Status AllToAllBlocks(ConstBuffer in, std::span<const StridedBlock> sent, Buffer out,
                                       std::span<const StridedBlock> received, Stream& stream) = 0;
 
-  // Blocks between pairs of ranks, all under way together. The k-th block sent to a peer is the k-th that the peer
-  // receives from this rank in the call that meets this one; both calls must list the same blocks of the pair.
-  // Only the ranks with transfers need to call. A block to oneself is copied.
+  // Sends blocks between pairs of ranks, all concurrently. The k-th block sent to a peer is the k-th that the peer
+  // receives from this rank in its matching call; both calls must list the same blocks of the pair. Only ranks with
+  // transfers need to call. A block to the rank itself is copied.
   virtual absl::Status SendReceive(std::span<const Transfer> transfers, Stream& stream) = 0;
 
   // Safe to call at any time; exact when the streams used are idle.

@@ -21,14 +21,14 @@ class World {
   virtual ~World() = default;
 
   // The communicator of world rank `rank`, which lives here, in the group `group_id`, whose members are the world ranks
-  // `ranks`, in group order. All members call it, in any order and at any time. It must outlive the steps
-  // captured with it and may be destroyed only when its streams have passed its operations.
-  // kInvalidArgument: ranks that do not exist or are named twice, or that differ from those that another member gave
-  // for this id; `rank` not among them, or created already.
+  // `ranks`, in group order. All members call it, in any order and at any time. It must outlive the steps captured with
+  // it and may be destroyed only when its streams have passed its operations. kInvalidArgument: ranks that do not exist
+  // or appear twice, or that differ from another member's for this id; `rank` is not among them, or already has a
+  // communicator.
   virtual absl::StatusOr<std::unique_ptr<Communicator>> CreateCommunicator(int group_id, std::vector<int> ranks,
                                                                            int rank) = 0;
 
-  // Whether its communicators know AllToAllBlocks: where ranks reach each other's memory, nothing need be packed.
+  // Whether its communicators implement AllToAllBlocks: if ranks can access each other's memory, no packing is needed.
   virtual bool moves_blocks() const { return false; }
 
   // The record of its ranks' collectives, written while they run or, on a GPU, sampled from time to time and at this
@@ -36,8 +36,8 @@ class World {
   // lifetime of the world.
   virtual const FlightRecorder* recorder() const { return nullptr; }
 
-  // Every collective that waits now or is started later, in every group of this world, returns `status` (not OK)
-  // instead of hanging. The first abort counts; there is no way back. A mismatch between ranks aborts by itself.
+  // Makes every current and later collective in every group of this world return `status` (not OK) instead of hanging.
+  // The first abort counts and is final. A mismatch between ranks aborts by itself.
   virtual void Abort(const absl::Status& status) = 0;
 };
 

@@ -21,7 +21,7 @@ namespace partita {
 
 class SpanRecorder;
 
-// Device memory, 64-byte aligned, zero at birth, freed at destruction.
+// Device memory, 64-byte aligned, zeroed at creation, freed at destruction.
 class Arena {
  public:
   virtual ~Arena() = default;
@@ -29,7 +29,7 @@ class Arena {
   virtual int64_t bytes() const = 0;
 };
 
-// What was enqueued on some streams between BeginCapture and EndCapture, to be run again and again.
+// The work enqueued on some streams between BeginCapture and EndCapture, to replay many times.
 //
 // A replay allocates nothing. If a task fails, the tasks not yet started are skipped on all streams of the step
 // (events are still recorded, so nothing hangs); the next replay starts afresh. Destroying a step waits for its replay.

@@ -15,18 +15,18 @@
 
 namespace partita {
 
-// Addresses of a launch. Inputs that are absent or empty are nullptr. They stay the same for the life of the kernel.
+// Addresses of a launch. Absent or empty inputs are nullptr. The addresses are fixed for the lifetime of the kernel.
 struct KernelArguments {
   std::vector<const void*> inputs;
   std::vector<void*> outputs;
   void* workspace = nullptr;
-  uint64_t seed = 0;  // of the run: keys of counter-based random numbers derive from it
-  // Where a kernel that runs out of the host's sight says that its data are wrong: a word that is not 0, in its own
-  // language (Kernel::Fault). Memory of the device; null: it has other ways to say so.
+  uint64_t seed = 0;  // the run's seed: keys of counter-based random numbers derive from it
+  // Where an asynchronous kernel reports invalid data: a word that is not 0, in its own encoding (Kernel::Fault).
+  // Device memory; null: the kernel reports errors in another way.
   uint64_t* fault = nullptr;
-  // For the node that decides whether a step is applied, where steps begin before the host has heard of the one before:
-  // a word of the device, the same for all kernels of a rank, that stays 1 from a step that was not applied until the
-  // host takes it back; meanwhile no step is applied (docs/design.md 5.24). Null: no step begins so early.
+  // For the node that decides whether a step is applied, if steps begin before the host knows the result of the
+  // previous one. A device word shared by all kernels of a rank: a step that was not applied sets it to 1, and until
+  // the host resets it no step is applied (docs/design.md 5.24). Null: no step begins that early.
   uint64_t* refused = nullptr;
 };
 
@@ -36,14 +36,14 @@ class Kernel {
   virtual ~Kernel() = default;
   // Enqueues the work on `stream`. Returns at once; no allocation when a captured step is replayed.
   virtual absl::Status Launch(Stream& stream) = 0;
-  // What a word says that the kernel left at KernelArguments::fault.
+  // Decodes a word that the kernel wrote to KernelArguments::fault.
   virtual absl::Status Fault(uint64_t word) const {
     return absl::InternalError("a kernel reports fault " + std::to_string(word));
   }
 };
 
-// The least time that a node can take on a device: by how fast that computes in the node's precision, and by its
-// bandwidth where each operand goes by once.
+// The least time that a node can take on a device: from its peak speed in the node's precision, and from its bandwidth
+// if each operand moves once.
 struct Roofline {
   double compute_seconds = 0, memory_seconds = 0;
 
@@ -53,25 +53,25 @@ struct Roofline {
 
 // A description of a chosen kernel, before it runs, for display.
 struct KernelDetails {
-  int launches = 1;         // pieces of work that it enqueues; what a library does in one call is one
-  std::string engine = "";  // what computes it within a library, where that says so
-  std::optional<Roofline> roofline = std::nullopt;  // none: the limits of the device are not known
+  int launches = 1;                                 // pieces of work that it enqueues; a library call counts as one
+  std::string engine = "";                          // the engine within a library, if the library reports it
+  std::optional<Roofline> roofline = std::nullopt;  // none: the device's limits are not known
 };
 
-// A catalogue that can also make what it names.
+// A catalogue that can also create the kernels that it lists.
 class KernelLibrary : public KernelCatalogue {
  public:
   virtual absl::StatusOr<std::unique_ptr<Kernel>> Create(const LocalNode& node, const KernelChoice& choice,
                                                          KernelArguments arguments) const = 0;
 
-  // What was chosen so far beyond what any process would choose, as bytes by which another process chooses alike.
+  // The choices so far that another process might make differently, as bytes for Adopt.
   virtual std::string Choices() const { return ""; }
-  // Before anything is chosen. kInvalidArgument: not what Choices wrote.
+  // Must be called before any choice. kInvalidArgument: not the output of Choices.
   virtual absl::Status Adopt(const std::string& choices) {
     return choices.empty() ? absl::OkStatus() : absl::InvalidArgumentError("these kernels have no choices to adopt");
   }
 
-  // Of a kernel that would be created on these arguments, whose addresses are not looked behind.
+  // Describes the kernel that would be created on these arguments; does not dereference their addresses.
   virtual absl::StatusOr<KernelDetails> Describe(const LocalNode& /*node*/, const KernelChoice& /*choice*/,
                                                  const KernelArguments& /*arguments*/) const {
     return KernelDetails{};

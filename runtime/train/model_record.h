@@ -1,4 +1,5 @@
-// The metadata of a model file (docs/reference/model-files.md 2), as text: the preprocessing of images, and the training state.
+// The metadata of a model file (docs/reference/model-files.md 2), as text: the preprocessing of images, and the
+// training state.
 #ifndef PARTITA_RUNTIME_TRAIN_MODEL_RECORD_H_
 #define PARTITA_RUNTIME_TRAIN_MODEL_RECORD_H_
 

@@ -5,8 +5,8 @@ import unittest
 from tests.house import repository, words
 
 # Help texts are checked in these programs; comments in all headers.
-HELP = ("tools/trainer_flags.cc", "tools/benchmark_flags.cc", "tools/models/build_model.cc", "tools/peer/step_values.cc",
-        "tests/fuzz/fuzz.cc")
+HELP = ("tests/fuzz/fuzz.cc", "tools/benchmark_flags.cc", "tools/models/build_model.cc", "tools/peer/step_values.cc",
+        "tools/trainer_flags.cc")
 
 # Documents that are not yet rewritten, by the beginning of their path. Delete an entry once its documents pass.
 REMAINING = ("README.md", "docs/", "graph/", "ops/", "partitioner/", "runtime/", "tests/", "tools/")
@@ -51,8 +51,9 @@ class PlantedPhrases(unittest.TestCase):
 
     def test_each_phrase(self):
         for slip in ("is reckoned", "gone on with", "the how manyth call", "is told", "tells of it", "Whoever waits",
-                     "so often", "are the same to the bit", "holds it against", "by what they differ", "left out",
-                     "hands out ids", "look for each other before they sleep", "people", "ways to choose a strategy"):
+                     "so often, in steps", "are the same to the bit", "holds it against", "by what they differ",
+                     "left out", "hands out ids", "look for each other before they sleep", "people",
+                     "ways to choose a strategy"):
             with self.subTest(slip):
                 self.assertEqual(len(self.told("NAME.md", f"It {slip} here.\n")), 1)
 
@@ -61,7 +62,7 @@ class PlantedPhrases(unittest.TestCase):
         self.assertEqual(self.told("a.h", '// "nobody" `reckon`\nint told;\n'), [])
 
     def test_other_senses(self):
-        self.assertEqual(self.told("NAME.md", "What goes on the wire; to tell apart; a person; hold the lock.\n"), [])
+        self.assertEqual(self.told("NAME.md", "What goes on the wire; to tell apart; by what is known.\n"), [])
 
 
 if __name__ == "__main__":

@@ -51,9 +51,10 @@ def entries(graph, root, output_base):
 
 
 def bazel(*arguments):
-    result = subprocess.run(["bazel", *arguments], cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+    command_line = ["bazel", *arguments]
+    result = subprocess.run(command_line, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
     if result.returncode != 0:
-        sys.exit(f"compile_commands: bazel {arguments[0]} ended with exit code {result.returncode}; its messages are above")
+        sys.exit(f"compile_commands: bazel {arguments[0]} ended with exit code {result.returncode}; see above")
     return result.stdout
 
 
@@ -62,7 +63,7 @@ def main():
     parser.add_argument("--output", default=os.path.join(ROOT, "compile_commands.json"))
     parser.add_argument("patterns", nargs="*", default=["//..."])
     options = parser.parse_args()
-    quiet = ["--noshow_progress", "--ui_event_filters=-info"]
+    quiet = ["--noshow_progress", "--show_result=0", "--ui_event_filters=-info"]
     bazel("build", *quiet, "--output_groups=compilation_prerequisites_INTERNAL_", "--", *options.patterns)
     query = f'mnemonic("CppCompile", set({" ".join(options.patterns)}))'
     graph = json.loads(bazel("aquery", *quiet, "--output=jsonproto", query))

@@ -4,7 +4,7 @@
 // the next T of each row:
 //
 //   training     rows of as many times T words as the text has for each; the rest at its end is skipped.
-//                Behind the last batch, a new epoch, comes the first
+//                The first batch follows the last one, as a new epoch
 //   evaluation   each word once: rows are rounded up, and what fills up batches and rows weighs 0. The others weigh
 //                more than 1, so that the mean over batches of the means over places is one over words
 //

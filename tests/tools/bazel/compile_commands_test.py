@@ -6,8 +6,8 @@ from tools.bazel import compile_commands
 
 
 def action(source, *flags):
-    return {"arguments": ["/usr/bin/gcc", *flags, "-MD", "-MF", "bazel-out/a.d", "-frandom-seed=bazel-out/a.o", "-c", source,
-                          "-o", "bazel-out/a.o"]}
+    outputs = ["-MD", "-MF", "bazel-out/a.d", "-frandom-seed=bazel-out/a.o", "-o", "bazel-out/a.o"]
+    return {"arguments": ["/usr/bin/gcc", *flags, *outputs[:4], "-c", source, *outputs[4:]]}
 
 
 class CompileCommands(unittest.TestCase):
