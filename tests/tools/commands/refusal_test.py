@@ -35,6 +35,7 @@ class RefusalTest(TrainerCase):
             ("is a folder", "--trace=" + EXAMPLES),
             (".json", "--report=report.txt"),
             ("model.pt: models are written as safetensors", "--save=model.pt"),
+            (f"{MLP} is not a folder", f"--checkpoint={MLP}/more"),
         ]:
             with self.subTest(flag=flag):
                 self.refused(2, says, "train", "--mock-data", "--steps=1", flag, MLP)

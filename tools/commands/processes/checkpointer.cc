@@ -1,9 +1,12 @@
 #include "tools/commands/processes/checkpointer.h"
 
 #include <spdlog/spdlog.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
+#include <cstring>
 #include <filesystem>
 #include <system_error>
 #include <utility>
@@ -38,6 +41,19 @@ absl::StatusOr<int64_t> OfRankZero(const Session& session, MessageKind kind, int
   return number;
 }
 
+// Whether the folder, or what of its path is there, can take what is written. It is made later.
+absl::Status CheckFolder(const std::string& path) {
+  std::error_code error;
+  std::filesystem::path there = path;
+  while (!std::filesystem::exists(there, error) && there.has_relative_path()) there = there.parent_path();
+  if (there.empty()) there = ".";
+  if (!std::filesystem::is_directory(there, error)) {
+    return FlagError("flag --checkpoint: {}: {} is not a folder", path, there.string());
+  }
+  if (access(there.c_str(), W_OK) == 0) return absl::OkStatus();
+  return FlagError("flag --checkpoint: {} cannot be written: {}: {}", path, there.string(), std::strerror(errno));
+}
+
 }  // namespace
 
 std::vector<std::string> CheckpointFlags() { return {"checkpoint", "checkpoint-every", "keep", "resume"}; }
@@ -60,6 +76,7 @@ absl::Status CheckCheckpointFlags(const Flags& flags) {
     if (!flags.Given(flag) || flags.IsSet("checkpoint")) continue;
     return FlagError("flag --{} is about checkpoints: --checkpoint=FOLDER is needed", flag);
   }
+  if (flags.IsSet("checkpoint")) RETURN_IF_ERROR(CheckFolder(flags.Text("checkpoint")));
   if (!flags.IsSet("checkpoint-every")) return absl::OkStatus();
   return ParseInterval(flags.Text("checkpoint-every")).status();
 }
