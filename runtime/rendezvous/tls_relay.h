@@ -16,9 +16,9 @@ namespace partita {
 
 class TlsRelay {
  public:
-  // `socket`, `key`: of a connection whose two sides have proved who they are. `take`: called once, on a thread of the
-  // relay, with what gRPC is to have, as soon as both sides have agreed upon TLS; kUnavailable: not before the
-  // deadline. std::system_error: there is no thread for it.
+  // `socket`, `key`: of an authenticated connection. `take`: called once, on a thread of the relay, with the socket for
+  // gRPC, after the TLS handshake; kUnavailable: no handshake before the deadline. Throws std::system_error if there is
+  // no thread for it.
   TlsRelay(TlsSession::Side side, Socket socket, const std::string& key, Socket::Time deadline,
            std::function<void(absl::StatusOr<Socket>)> take);
 
