@@ -42,7 +42,7 @@ class AlikeRanks {
   std::optional<Displacement> Between(const RankShare& from, const RankShare& to) const;
 
  private:
-  // A move and who meets in it.
+  // A move and its group.
   struct Meeting {
     const Node* node = nullptr;
     int key = 0;  // its place in keys_

@@ -19,7 +19,7 @@ inline constexpr char kPredictEntry[] = "predict";
 inline std::string EntryName(std::string_view use, std::string_view size) {
   return size.empty() ? std::string(use) : std::string(use) + "/" + std::string(size);
 }
-// Whether an entry point is that use of the graph, in whatever size.
+// Whether an entry point is that use of the graph, in any size.
 inline bool IsUse(std::string_view entry, std::string_view use) { return entry.substr(0, entry.find('/')) == use; }
 
 inline constexpr char kField[] = "field";  // the attribute of an input that names what fills it

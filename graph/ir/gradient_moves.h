@@ -8,7 +8,7 @@
 
 namespace partita {
 
-// By node: a move of the backward pass whose results nothing but other moves reads before the update.
+// By node: a move of the backward pass whose results only other moves read before the update.
 std::vector<bool> GradientMoves(const Graph& graph);
 
 }  // namespace partita

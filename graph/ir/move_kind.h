@@ -35,7 +35,7 @@ constexpr bool AddsPartials(MoveKind kind) {
   return kind == MoveKind::kAllReduce || kind == MoveKind::kReduceScatter || kind == MoveKind::kSumReduce;
 }
 
-// Ghosts go to who needs them, or back to who owns them.
+// Ghosts go to the ranks that need them, or back to the ranks that own them.
 constexpr bool MovesGhosts(MoveKind kind) { return kind == MoveKind::kHalo || kind == MoveKind::kHaloAdjoint; }
 
 }  // namespace partita

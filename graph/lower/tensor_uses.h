@@ -32,7 +32,7 @@ class TensorUses {
   // Removes a launch; no launch writes its outputs any more.
   void Drop(int launch, const LocalLaunch& work);
   bool dropped(int launch) const { return dropped_[launch]; }
-  // Those who touch `from` touch `to` instead.
+  // Makes the launches that touch `from` touch `to` instead.
   void Move(TensorId from, TensorId to);
 
  private:

@@ -16,9 +16,9 @@ namespace partita {
 // Where a reshard must lead so that moves on the other mesh lead on to `to`: without sums and windows.
 Layout ArrivalFor(const Layout& to);
 
-// Where a value at `from` must be brought on its own mesh before a reshard takes it to `arrival`: `from` itself unless
-// it has sums or summed ghosts. Sums become whole on all ranks, on one, or split by one of the dimensions: whatever
-// costs the fewest wire bytes together with the reshard, in this order among equals.
+// The layout to which a value at `from` must move on its own mesh before a reshard takes it to `arrival`: `from` itself
+// unless it has sums or summed ghosts. Sums become whole on all ranks, on one, or split by one of the dimensions: the
+// choice with the fewest wire bytes including the reshard, in this order among equals.
 Layout DepartureFor(const Layout& from, const Layout& arrival, const TensorType& type, const std::vector<Mesh>& meshes);
 
 }  // namespace partita

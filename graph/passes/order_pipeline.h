@@ -4,9 +4,9 @@
 //   before   f@micro0 f@micro1 b@micro1 b@micro0 update
 //   after    f@micro0 b@micro0 f@micro1 b@micro1 update                      (one stage, 1f1b)
 //
-// A node's stage is where it lies on the stage axis, or its mesh among those of the stages; without them all is one
-// stage. A node never comes before what it reads, whatever the pipeline says, so this order changes time and memory
-// and no result. One order for all ranks: it is also that of the collectives.
+// A node's stage is its coordinate on the stage axis, or the index of its mesh among those of the stages; without these
+// there is one stage. A node always follows its inputs, so this order changes time and memory but no result. All ranks
+// share one order, which is also that of the collectives.
 //
 // In the order `local` no stage waits for a later one before the update: a graph in which a gradient comes back is
 // refused.

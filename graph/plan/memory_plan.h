@@ -18,7 +18,7 @@ namespace partita {
 struct MemoryOptions {
   int64_t limit = 0;        // bytes of the arena; 0: none
   int64_t guard_bytes = 0;  // left free after every storage, and before the first
-  bool reuse = true;        // false: no two storages share a byte, so that a test can see who wrote where
+  bool reuse = true;        // false: no two storages share a byte, so that a test can see which launch wrote where
   // For this number of launches, freed bytes are not reused, because the next owner would have to wait for the last
   // user: after any launch (more than one compute stream), and after a collective.
   int linger = 0;

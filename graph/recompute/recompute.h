@@ -12,9 +12,10 @@
 // are the same nodes on the same values in the same layouts, so their results are bitwise identical. Micro-batches are
 // blocks of their own.
 //
-// Moves belong to the block that reads what they bring, so that what is kept is what was cut; those that add partial
-// sums to the block of the summands. What comes from other ranks of an At, or from another mesh, is kept: who has sent
-// it does not wait for the backward pass of others. What updates a state is in no block: it happens once.
+// A move belongs to the block that reads its result, so that the value before the move is kept; a move that adds
+// partial sums belongs to the block of the summands. Values from other ranks of an At, or from another mesh, are kept,
+// because their sender does not wait for the backward pass of others. Updates of states are in no block: they happen
+// once.
 #ifndef PARTITA_GRAPH_RECOMPUTE_RECOMPUTE_H_
 #define PARTITA_GRAPH_RECOMPUTE_RECOMPUTE_H_
 
@@ -30,7 +31,7 @@ namespace partita {
 inline constexpr std::string_view kAgain = "@again";
 inline bool IsComputedAgain(std::string_view name) { return name.ends_with(kAgain); }
 
-// Of the graph as it will run: fused and in its order, so that nothing is joined otherwise for want of a reader.
+// Runs on the final graph, fused and ordered, so that missing readers do not change which nodes are joined.
 Graph Recompute(Graph graph, const std::vector<RecomputedBlock>& blocks);
 
 }  // namespace partita

@@ -24,8 +24,8 @@ HeldBox Common(const HeldBox& a, const HeldBox& b);
 // inside `whole` and is not empty.
 std::optional<int64_t> RunStart(const Box& part, const Box& whole);
 
-// True if the blocks follow each other in `whole` in their order, from its beginning and without gaps: packing them, or
-// unpacking, would copy nothing but equal bytes.
+// True if the blocks follow each other in `whole` in their order, from its beginning and without gaps: packing or
+// unpacking them would only copy equal bytes.
 bool FollowEachOther(const std::vector<HeldBox>& blocks, const Box& whole);
 
 // Copies `part` of the global tensor from where it lies in `from` to where it lies in `to`. Offsets 0.

@@ -78,7 +78,7 @@ struct LocalLaunch {
   std::vector<InPlace> in_place;
   // Fills a bucket: copies of members that can be made inside the bucket right away are dropped (AssignStorage).
   bool packs_bucket = false;
-  // Writes what others hold into what a halo exchange makes: who reads it waits for this launch.
+  // Writes other ranks' elements into the result of a halo exchange: its readers wait for this launch.
   bool brings_ghosts = false;
 };
 

@@ -1,5 +1,5 @@
-// The list of all kernels of the GPU: for each op those that compute it, the preferred one first, the last one of our
-// own and for everything. A kernel that cannot run a node says why; the next one is asked.
+// The list of all kernels of the GPU: for each op those that compute it, the preferred one first; the last one is our
+// own and accepts every node. A kernel that cannot run a node says why; then the next one is tried.
 #ifndef PARTITA_OPS_CUDA_KERNEL_TABLE_H_
 #define PARTITA_OPS_CUDA_KERNEL_TABLE_H_
 

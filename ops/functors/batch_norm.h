@@ -4,10 +4,10 @@
 //   mean' = s1 / m        variance = s2 / m - mean'^2        inverse = 1 / sqrt(variance + epsilon)
 //   y = gamma * (x - shift - mean') * inverse + beta
 //
-// Sums are f64, whatever x is: s2 / m - mean'^2 loses as many digits as mean' is larger than the deviation, twice.
-// The coefficients of a channel are made once, in double; the loops over elements use the short functions below.
-// Forward and backward decide about relu with the very same NormalizeElement, so their masks agree bitwise (all files
-// that use it are compiled without contraction of multiply and add).
+// Sums are f64 for every type of x: s2 / m - mean'^2 loses twice the digits by which mean' exceeds the deviation. The
+// coefficients of a channel are made once, in double; the loops over elements use the short functions below. Forward
+// and backward decide about relu with the very same NormalizeElement, so their masks agree bitwise (all files that use
+// it are compiled without contraction of multiply and add).
 #ifndef PARTITA_OPS_FUNCTORS_BATCH_NORM_H_
 #define PARTITA_OPS_FUNCTORS_BATCH_NORM_H_
 

@@ -1,5 +1,5 @@
 // Sizes in the words of the loops, for host and device code alike: windows over images, convolutions, poolings, rows of
-// channels. What a window sees and who sees a pixel is decided here, once for all backends.
+// channels. This header defines which pixels a window reads and which windows read a pixel, once for all backends.
 #ifndef PARTITA_OPS_FUNCTORS_GEOMETRY_H_
 #define PARTITA_OPS_FUNCTORS_GEOMETRY_H_
 

@@ -1,7 +1,7 @@
 // Initial values of parameters and states.
 //
 // An element's value depends on (seed, name of the state, its index in the global tensor) and on nothing else, so it is
-// the same whatever the split. Attributes `initializer` and `scale`:
+// equal under every split. Attributes `initializer` and `scale`:
 //   constant        scale
 //   uniform         in [-scale, scale)
 //   he_normal       scale * normal, variance 2 / fan_in        (He et al. 2015, section 2.2)

@@ -27,7 +27,7 @@ inline constexpr double kLeastBucketGain = 0.01;
 struct ChooseRequest {
   const Model& model;
   int ranks = 1;
-  int64_t batch = 0;              // of the model, for those who compare plans of several
+  int64_t batch = 0;              // of the model, for callers that compare plans of several batches
   std::set<SearchKind> searches;  // none: only what --dp and --mp say
   CostBasis basis;
   int64_t memory_bytes = 0;        // that a rank may use, beside what its device has; 0: no more than that

@@ -27,7 +27,7 @@ struct Explanation {
 // The plan must outlive it.
 Explanation Explain(const PredictedPlan& plan);
 
-// "forward", "backward", "update"; of a collective with those who meet: "all_reduce along data".
+// "forward", "backward", "update"; for a collective with its group: "all_reduce along data".
 std::string WorkOfGroup(const Program& program, const Launch& launch);
 
 }  // namespace partita

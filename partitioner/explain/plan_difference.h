@@ -38,7 +38,7 @@ struct PlanDifference {
 
 PlanDifference DifferenceOf(const PredictedPlan& a, const PredictedPlan& b);
 
-// Into how many parts a value is cut, whatever the axes are called: "S0/4 S3/2"; "P/2": summands on two ranks, "At1/2":
+// The number of parts of a value, independent of the names of axes: "S0/4 S3/2"; "P/2": summands on two ranks, "At1/2":
 // on the second of two, "whole" where nothing is cut. Uneven cuts are listed, "S0/2[0,3,8]", and so are the ranks of a
 // further mesh, "S0/2 {1,4}".
 std::string SplitOf(const Layout& layout, const Mesh& mesh);

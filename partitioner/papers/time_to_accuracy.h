@@ -21,7 +21,7 @@ struct EpochPoint {
 struct EpochCurve {
   std::string name;
   std::vector<EpochPoint> points;
-  std::string source = {};  // who measured it
+  std::string source = {};  // the author of the measurement
   int64_t samples = 0;      // of an epoch; 0: not known
 };
 

@@ -11,8 +11,8 @@
 
 namespace partita {
 
-// Names of nodes in their order. The last one makes the value that passes on to later stretches, and nothing but
-// scalars passes beside it; of the last stretch it may be anything.
+// Names of nodes in order. The last one makes the value that later stretches read; besides it only scalars pass. The
+// last stretch may end with any node.
 using Stretch = std::vector<std::string>;
 
 // Of the user's graph. Inputs, parameters and states are in none of them.

@@ -1,4 +1,4 @@
-// Collectives of a simulated step: who has come, what is under way, and when it will be over.
+// Collectives of a simulated step: the ranks that have arrived, the collectives in progress, and when they end.
 //
 // A collective starts when the last rank of its group arrives, and ends on all of them at once. Its speed depends on
 // how many others share the uplinks of domains on its path. Whenever one of them starts or ends, the remainder

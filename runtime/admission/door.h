@@ -21,7 +21,7 @@
 
 namespace partita {
 
-// A rank that has proved who it is.
+// An authenticated rank.
 struct Guest {
   int rank = 0;
   Socket socket;  // does not block; not valid: the peer disagrees on TLS and was sent DisagreementOnTls

@@ -1,11 +1,10 @@
 // The mutual authentication of two processes of a job, before either trusts any other byte.
 //
-//   who connects                            who listens
-//   hello: world, ranks, TLS, nonce   ->   looks at what is in it; keeps nothing but these bytes
+//   connecting side                        listening side
+//   hello: world, ranks, TLS, nonce   ->   checks the content; stores only these bytes
 //                                     <-   nonce
-//   proof                             ->   is wrong: zeros, and the end
-//                                     <-   proof, or one that it is who is meant and is to have TLS where the other
-//                                          is not, or the other way round; and the end
+//   proof                             ->   if it is wrong: sends zeros, and closes
+//                                     <-   proof; or, if only one side has TLS, a proof that says so, and closes
 //
 // A proof is a keyed hash, with the job's token as key, of both nonces, both ranks, the number of ranks, the name of
 // what is joined ("world"), and whether the connection is encrypted. So a recorded proof fits no other connection, and
@@ -51,7 +50,7 @@ absl::StatusOr<ConnectionSeeds> IntroduceTo(int to, Socket& socket, const Identi
 // bounded.
 class Admission {
  public:
-  // kDisagrees: it has proved who it is, and is to have TLS where this rank is not, or the other way round.
+  // kDisagrees: it is authenticated, but only one of the two ranks has TLS.
   enum class Step { kGoesOn, kAdmitted, kDisagrees, kRefused };
 
   explicit Admission(const Identity& identity) : identity_(identity) {}
@@ -59,13 +58,13 @@ class Admission {
   size_t bytes_wanted() const;
   // Whether a rank could begin so, of the first bytes of what is wanted.
   bool CouldBeginWith(const std::string& bytes) const;
-  // `bytes`: as many as are wanted. `answer`: what is to be sent, also to who is refused.
+  // `bytes`: exactly bytes_wanted(). `answer`: the bytes to send, also to a refused peer.
   Step Take(const std::string& bytes, std::string& answer);
 
   // Whether it has said hello, and named this world.
   bool greeted() const { return !nonces_.empty(); }
 
-  // When admitted, or it disagrees: who it is.
+  // After kAdmitted or kDisagrees: the rank of the peer.
   int rank() const { return rank_; }
   ConnectionSeeds seeds() const { return seeds_; }
 

@@ -1,6 +1,6 @@
-// The job's token: who knows it belongs to the job. It is never sent; who is to show that he knows it answers with a
-// keyed hash of numbers that both sides have just drawn (HMAC-SHA-256, RFC 2104), so that nothing heard on the wire can
-// be used again.
+// The job's token: a process that knows it belongs to the job. It is never sent. A process proves that it knows the
+// token with a keyed hash of numbers that both sides have just drawn (HMAC-SHA-256, RFC 2104), so that recorded traffic
+// cannot be replayed.
 #ifndef PARTITA_RUNTIME_ADMISSION_TOKEN_H_
 #define PARTITA_RUNTIME_ADMISSION_TOKEN_H_
 
@@ -17,7 +17,7 @@ std::string NewNonce();
 // The same as 64 hexadecimal digits, for an environment variable.
 std::string NewToken();
 
-// kProofBytes that only who knows the token can make of `text`.
+// kProofBytes that can only be computed from `text` with the token.
 std::string ProofOf(const std::string& token, const std::string& text);
 
 // In constant time: it does not depend on where they differ.

@@ -1,8 +1,8 @@
 // Measures how much of a session's communication is hidden behind computation, from the recorded timelines of its
 // training steps.
 //
-// A rank communicates while a collective of its runs, waiting for its peers included. That is exposed while no kernel
-// of the rank runs: then the rank does nothing but wait for it.
+// A rank communicates while one of its collectives runs, including waits for peers. That time is exposed while no
+// kernel of the rank runs: then the rank only waits.
 #ifndef PARTITA_RUNTIME_API_COMMUNICATION_METER_H_
 #define PARTITA_RUNTIME_API_COMMUNICATION_METER_H_
 

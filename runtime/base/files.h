@@ -29,10 +29,10 @@ absl::StatusOr<std::string> ReadFile(const std::string& path, int64_t limit,
 
 // Writes the concatenation of `pieces`: to a new file in the same folder, to the disk (fsync), then renamed over
 // `path`. After an error `path` is as it was (or, if only the sync of its folder failed, already the new file). The new
-// file has no name until it is whole, so nothing is left of it whatever ends the process; a file system that knows no
-// such files (O_TMPFILE) gives it one, PATH.tmp-*, which is removed after an error but outlives a process that is
-// killed. An existing pipe or device is written in place, for there is nothing to replace. A symbolic link is refused,
-// since another user may have made it; only those of the system (/dev/stdout, /dev/fd/3) are followed.
+// file has no name until it is complete (O_TMPFILE), so nothing is left of it if the process ends. On a file system
+// without such files it is PATH.tmp-*, which is removed after an error but outlives a killed process. An existing pipe
+// or device is written in place, because there is nothing to replace. A symbolic link is refused, since another user
+// may have made it; only those of the system (/dev/stdout, /dev/fd/3) are followed.
 absl::Status WriteFileAtomically(const std::string& path, std::span<const std::string_view> pieces);
 absl::Status WriteFileAtomically(const std::string& path, std::string_view contents);
 

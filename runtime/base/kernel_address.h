@@ -2,7 +2,7 @@
 #ifndef PARTITA_RUNTIME_BASE_KERNEL_ADDRESS_H_
 #define PARTITA_RUNTIME_BASE_KERNEL_ADDRESS_H_
 
-// Where nvcc is not the compiler, who runs the kernels says it (tests/ops/cuda/fibers).
+// Without nvcc, the code that runs the kernels provides it (tests/ops/cuda/fibers).
 #ifndef PARTITA_KERNEL_ADDRESS
 #define PARTITA_KERNEL_ADDRESS(...) reinterpret_cast<const void*>(&__VA_ARGS__)
 #endif

@@ -1,4 +1,4 @@
-// A safetensors file that was read to its end and found whole. Of its tensors nothing is held: who wants one reads it
+// A safetensors file that was read to its end and found whole. It keeps no tensors in memory; callers read a tensor
 // again, in pieces.
 #ifndef PARTITA_RUNTIME_CHECKPOINT_CHECKED_FILE_H_
 #define PARTITA_RUNTIME_CHECKPOINT_CHECKED_FILE_H_

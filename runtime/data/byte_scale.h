@@ -12,7 +12,7 @@
 namespace partita {
 
 // byte x scale, or (byte / 255 - mean) / deviation with one number of each for every size of the last dimension, or one
-// for all. Unset: byte / 255, or what a model that is loaded was trained on.
+// for all. Unset: byte / 255, or the scaling that a loaded model was trained with.
 struct ByteScale {
   std::optional<double> scale = {};
   std::vector<double> mean = {}, deviation = {};

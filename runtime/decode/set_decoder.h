@@ -1,5 +1,5 @@
-// What a trained model writes for every sample of a set, by beam search over two entry points of its program
-// (ModelEntry) of the same batch N:
+// Decodes every sample of a set with a trained model, by beam search over two entry points of its program (ModelEntry)
+// of the same batch N:
 //
 //   encode   from fields of the data: what is computed once for each sample
 //   step     `last_words` i32 [N] or [N,1], the word that comes last in each row; its results are `log_probabilities`

@@ -37,8 +37,8 @@ class CapturedStep {
  public:
   virtual ~CapturedStep() = default;
 
-  // Starts one replay on all captured streams, behind the work already enqueued there, and returns at once.
-  // kFailedPrecondition: the replay before was not yet waited for, or a stream is being captured.
+  // Starts one replay on all captured streams, after the work already enqueued there, and returns at once.
+  // kFailedPrecondition: no Wait since the previous replay, or a stream is being captured.
   virtual absl::Status Launch() = 0;
 
   // Blocks until the replay has ended; returns the first error of any of its tasks. OK without a replay.
@@ -49,13 +49,13 @@ class CapturedStep {
   virtual void SetRecording(SpanRecorder* recorder) = 0;
 };
 
-// Bytes.
+// In bytes.
 struct DeviceMemory {
   int64_t free = 0;
   int64_t total = 0;
 };
 
-// Where streams compete for the device, work of a higher one starts first.
+// If streams compete for the device, work of a higher priority starts first.
 enum class StreamPriority : uint8_t { kNormal, kRaised, kHigh };
 
 class Device {
@@ -75,22 +75,22 @@ class Device {
 
   virtual absl::StatusOr<std::unique_ptr<Event>> CreateEvent() = 0;
 
-  // kResourceExhausted: the device has not so much memory. kInvalidArgument: negative.
+  // kResourceExhausted: the device does not have this much memory. kInvalidArgument: negative.
   virtual absl::StatusOr<std::unique_ptr<Arena>> Allocate(int64_t bytes) = 0;
 
   // Memory of the host that streams of this device copy from and to without waiting (pinned, on a GPU); also 64-byte
-  // aligned and zero. Errors as of Allocate.
+  // aligned and zero. Same errors as Allocate.
   virtual absl::StatusOr<std::unique_ptr<Arena>> AllocateHost(int64_t bytes) = 0;
 
-  // What Allocate could give now, and what there is in all.
+  // The memory that Allocate could return now, and the total.
   virtual absl::StatusOr<DeviceMemory> Memory() = 0;
 
-  // From now on work enqueued on `streams` (all of this device, each named once) is kept and not run.
-  // Inside a capture an event must be recorded before it is waited for; one event may be recorded several times.
-  // The events themselves are not needed any more after EndCapture. Arguments of tasks must outlive the step.
+  // From now on work enqueued on `streams` (all of this device, each named once) is recorded and not run. Inside a
+  // capture an event must be recorded before it is waited for; one event may be recorded several times. The events
+  // themselves are not needed any more after EndCapture. Arguments of tasks must outlive the step.
   virtual absl::Status BeginCapture(std::span<Stream* const> streams) = 0;
 
-  // Ends the capture, also where it returns an error. kInvalidArgument: a tag was used on two streams.
+  // Ends the capture, even if it returns an error. kInvalidArgument: a tag was used on two streams.
   virtual absl::StatusOr<std::unique_ptr<CapturedStep>> EndCapture() = 0;
 };
 

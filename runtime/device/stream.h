@@ -1,8 +1,8 @@
 // An ordered queue of work on a device.
 //
-// Enqueuing returns at once; work of one stream runs one after the other, work of two streams at the same time
-// unless an event orders it. Buffers must stay valid until the stream has passed the work that uses them.
-// While the device captures this stream, work is not run but kept in the captured step (Device::BeginCapture).
+// Enqueuing returns at once. Work of one stream runs in order; work of two streams runs concurrently unless an event
+// orders it. Buffers must stay valid until the stream has passed the work that uses them. While the device captures
+// this stream, work is not run but recorded in the captured step (Device::BeginCapture).
 //
 // An error of the work itself appears later: outside of captures the stream skips the tasks behind a failed one
 // (events are still recorded, nothing hangs) until Synchronize returns the error; in a replay see CapturedStep.
@@ -25,12 +25,12 @@ class Stream {
 
   virtual const std::string& name() const = 0;
 
-  // `event` stands from now on for this place in the stream. kInvalidArgument: an event of another kind of device.
+  // From now on `event` marks this position in the stream. kInvalidArgument: an event of another kind of device.
   virtual absl::Status Record(Event& event) = 0;
 
-  // Work enqueued on this stream from now on starts after what `event` stands for at this call; later records
-  // do not matter. Inside a capture the event must have been recorded in the same capture before, outside its
-  // latest record must not be a captured one: kInvalidArgument.
+  // Work enqueued on this stream from now on starts after the position that `event` marks at this call; later records
+  // do not matter. kInvalidArgument: inside a capture, the event was not recorded earlier in the same capture; outside,
+  // its latest record was captured.
   virtual absl::Status Wait(Event& event) = 0;
 
   // Copies `bytes` between buffers that do not overlap, each in an arena or in memory of Device::AllocateHost; 0 bytes

@@ -8,8 +8,8 @@
 
 namespace partita {
 
-// What is proved before a rank's connection to the rendezvous is made anything of: the token, and that both agree on
-// TLS. Whether the rank belongs to the job is looked at by the roster, which says why not.
+// Authenticates a rank's connection to the rendezvous before anything else is read from it: checks the token, and that
+// both sides agree on TLS. The roster checks whether the rank belongs to the job, and says why not.
 inline Identity RendezvousIdentity(const std::string& token, int rank, bool tls) {
   constexpr int kAnyRanks = 1 << 20;
   std::string name = "partita rendezvous";

@@ -26,8 +26,8 @@ class RendezvousClient : public KeyValueStore {
     bool tls = false;  // encrypts what is said; the same for all ranks
     std::chrono::milliseconds join_timeout = std::chrono::seconds(60);
     std::chrono::milliseconds timeout = std::chrono::seconds(10);  // of a silent server
-    // Called once, on a thread of the client, when the job is to end: a rank is gone or silent, or has said that it
-    // failed. Not after Leave.
+    // Called once, on a thread of the client, when the job must end: a rank is lost or silent, or has reported a
+    // failure. Not called after Leave.
     std::function<void(const absl::Status&)> on_failure = [](const absl::Status&) {};
   };
 

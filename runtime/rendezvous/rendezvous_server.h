@@ -21,9 +21,10 @@ class RendezvousServer {
     int ranks = 1;
     std::string token;
     bool tls = false;  // encrypts what is said; the same for all ranks: one that says otherwise ends the job
-    std::chrono::milliseconds timeout = std::chrono::seconds(10);           // of a rank that is silent
-    std::chrono::milliseconds handshake_timeout = std::chrono::seconds(5);  // of one that does not say who it is
-    size_t strangers = 64;                                                  // at a time: Door::Limits
+    std::chrono::milliseconds timeout = std::chrono::seconds(10);  // of a rank that is silent
+    // For a connection that does not identify itself
+    std::chrono::milliseconds handshake_timeout = std::chrono::seconds(5);
+    size_t strangers = 64;  // at a time: Door::Limits
   };
 
   // kUnavailable: the port is taken.

@@ -33,8 +33,9 @@ class Roster {
   // rendezvous.
   bool IsStartedAgain(int rank) const { return failed_ && known_.contains(rank); }
 
-  // A rank knows the token, but can never join, and `why`: so ends the job that needs it, for those too who join later.
-  // Not one that has begun with a rank of that number, or that has none of it.
+  // A rank knows the token but can never join; `why` is the reason. This ends the job that needs the rank, also for
+  // ranks that join later. It does not end a job that has already begun with a rank of that number, or that has no such
+  // rank.
   void Disagree(int rank, const std::string& why, Letters& out);
 
   // A message of a rank that has joined, other than its handshake.

@@ -1,4 +1,4 @@
-// Loss and metrics over a whole set.
+// Computes loss and metrics over a whole set.
 #ifndef PARTITA_RUNTIME_TRAIN_EVALUATOR_H_
 #define PARTITA_RUNTIME_TRAIN_EVALUATOR_H_
 
@@ -23,28 +23,28 @@ using EntrySteps = std::map<std::string, int64_t>;
 
 struct Evaluation {
   double loss = 0;
-  Metrics metrics;  // where the loss is a mean over words (BatchSource::word_weights), the perplexity is the last one
+  Metrics metrics;  // if the loss is a mean over words (BatchSource::word_weights), the last one is the perplexity
   double seconds = 0;
   EntrySteps steps = {};
 };
 
 // Collective. Loss and metrics of the whole set `source` (of BatchMode::kEvaluation), by the terms of `results`: each
-// is what the graph would compute of the set as one batch: a sum that nothing divides is the total over the set. A
-// result whose term is not decided is the mean of the batches by their samples. Empty if `*stop` (may be null) became
+// is what the graph would compute for the set as one batch; a sum without a divisor is the total over the set. A result
+// with an undecided term is the mean over batches, weighted by their samples. Empty if `*stop` (may be null) became
 // non-zero before the end. kInvalidArgument: CheckLastBatch. kOutOfRange: a loss of the set is not finite. kInternal:
-// the communicators counted other bytes than the layouts predict.
+// the counted bytes differ from the predicted ones.
 absl::StatusOr<std::optional<Evaluation>> EvaluateSet(Session& session, const SetResults& results,
                                                       std::shared_ptr<const BatchSource> source,
                                                       const std::atomic<int>* stop);
 
-// kInvalidArgument: the last batch of `source` has rows or places that only fill it up, and a result of the evaluation
-// entry point would count them: it does not weigh them, or samples influence each other in it. The node is named.
+// kInvalidArgument: the last batch of `source` has padding rows or places, and a result of the evaluation entry point
+// would count them, because it does not weigh them or its samples influence each other. The error names the node.
 absl::Status CheckLastBatch(const EntryPoint& entry, const SetResults& results, const BatchSource& source);
 
 // Collective. kInternal unless the bytes since the last ResetCounters are those of this number of steps, group by
 // group.
 absl::Status CheckTraffic(const Session& session, const EntrySteps& steps);
-// What the layouts predict of them.
+// The bytes that the layouts predict for these steps.
 std::vector<MoveBytes> PredictedBytes(const Session& session, const EntrySteps& steps);
 
 }  // namespace partita

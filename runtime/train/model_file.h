@@ -1,4 +1,4 @@
-// A session's states as a safetensors file: whole tensors, whatever the layout that they have.
+// A session's states as a safetensors file: whole tensors, independent of their layout.
 //
 // States are of two kinds: those of the user's graph (parameters, running statistics), and those that training added
 // beside them (the iteration, the optimizer's slots), whose names carry '@'. Which of the latter there are is the

@@ -26,8 +26,8 @@ absl::StatusOr<int> VoteToStop(const Session& session, const std::atomic<int>* s
 // Thread-compatible; the session must outlive it.
 class StopVote {
  public:
-  // In the steps of one use, whatever their sizes (graph/ir/entry_point.h). kInvalidArgument: the program has no such
-  // entry point.
+  // In the steps of one use, of all sizes (graph/ir/entry_point.h). kInvalidArgument: the program has no such entry
+  // point.
   static absl::StatusOr<StopVote> Create(const Session& session, std::string_view use, const std::atomic<int>* stop);
 
   // Where the inputs of a step of `entry` are written: what this process says in it.

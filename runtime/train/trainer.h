@@ -28,29 +28,30 @@ namespace partita {
 struct TrainingData {
   std::shared_ptr<const BatchSource> training;      // null: there is none, or it was not requested
   std::shared_ptr<const BatchSource> test;          // as above
-  std::string manifest;                             // differs for different data: what processes of a job compare
-  std::optional<Preprocessing> preprocessing = {};  // what was done to images; none: the data is no images of bytes
-  ByteScales scales = {};                           // what became of the bytes of arrays, by field
-  // Fields of bytes that the program is to make numbers of (ProgramOptions::given), and how.
+  std::string manifest;                             // identifies the data; processes of a job compare it
+  std::optional<Preprocessing> preprocessing = {};  // preprocessing of images; none: the data are not images of bytes
+  ByteScales scales = {};                           // scaling of the bytes of arrays, by field
+  // Fields of bytes that the program converts to numbers (ProgramOptions::given), and the conversion.
   std::map<std::string, Normalization> pixels = {};
-  int64_t decode_bytes = 0;  // that decoding pictures may take, on all decode threads together
+  int64_t decode_bytes = 0;  // memory limit of decoding pictures, for all decode threads together
   // Unusable files that this process has skipped so far.
   std::function<int64_t()> left_out_files = [] { return int64_t{0}; };
-  // How results of the test set follow from those of its batches. Needed where there is a test set.
+  // How results of the test set follow from those of its batches. Required with a test set.
   SetResults set_results = {};
 };
 
 struct EpochResult {
   int epoch = 0;             // from 1
   int64_t steps = 0;         // done in this epoch by this run
-  int64_t done = 0;          // steps of the epoch that are done, with those of runs before
+  int64_t done = 0;          // steps done in the epoch, including those of earlier runs
   int64_t of = 0;            // steps of a whole epoch
   double loss = 0;           // mean over the steps, including those of a run that it resumes
   Metrics metrics;           // also a mean over the steps
   double seconds = 0;        // of training, without evaluation
   int64_t samples = 0;       // trained on
   double learning_rate = 0;  // of the last step
-  // Of the set after the epoch, or within it, where that was enough; none if stopped before, or there is no test set.
+  // Results of the test set after the epoch, or within it if is_enough ended the run; none if stopped earlier or
+  // without a test set.
   std::optional<double> test_loss;
   Metrics test_metrics;  // of the same set
 };
@@ -65,21 +66,22 @@ struct TrainingResult {
   double seconds = 0;                 // of training, without evaluation
   double data_wait_seconds = 0;       // of these, in which the next batch was not ready
   double data_making_seconds = 0;     // that batches took to be made, on a thread beside the steps
-  int stopped_by = 0;                 // what the flag was set to before the end; 0: it was not
-  bool enough = false;                // an evaluation ended it: is_enough
+  int stopped_by = 0;                 // the value of the stop flag, if it was set before the end; else 0
+  bool enough = false;                // is_enough ended the run at an evaluation
   std::vector<GroupTraffic> traffic;  // of all training steps, by group of the program
-  LossSums open_epoch;                // of an epoch that was not ended, with its evaluation
-  int64_t left_out_files = 0;         // of the data, with those of before the steps
+  LossSums open_epoch;                // of an unfinished epoch, which lacks steps or its evaluation
+  int64_t left_out_files = 0;         // skipped files of the data, including those skipped before the first step
 
   double SamplesPerSecond() const { return seconds > 0 ? static_cast<double>(samples) / seconds : 0; }
 };
 
-// Calls in which states may be read: no step is in flight. All processes make them, in the same order. `step`: how many
-// are done. An error ends the run.
+// Callbacks in which states may be read, because no step is in flight. All processes make them in the same order.
+// `step`: the number of steps done. An error ends the run.
 struct TrainingPauses {
-  // How many steps behind `step` on_steps is called next; 0: never again. Asked at the beginning, and behind each call.
+  // The number of steps after `step` until on_steps is called next; 0: never again. Called at the beginning and after
+  // each on_steps.
   std::function<absl::StatusOr<int64_t>(int64_t step)> next = [](int64_t) { return 0; };
-  // `epoch`: its sums so far; at its end, behind its evaluation, those of the next one.
+  // `epoch`: its sums so far; at its end, after its evaluation, those of the next epoch.
   std::function<absl::Status(int64_t step, const LossSums& epoch)> on_steps = [](int64_t, const LossSums&) {
     return absl::OkStatus();
   };
@@ -89,13 +91,13 @@ struct TrainingPauses {
   };
 };
 
-// Calls of both, of `first` before those of `second`.
+// Makes the callbacks of both, those of `first` before those of `second`.
 TrainingPauses Together(TrainingPauses first, TrainingPauses second);
 
 struct TrainingOptions {
   int64_t epochs = 1;      // 0: as many as `steps` takes
   int64_t steps = 0;       // ends after this number of steps if that is earlier; 0: only epochs count
-  int64_t first_step = 0;  // of them, those that were done before: the states are those behind them
+  int64_t first_step = 0;  // the number of these steps already done: the states are those after them
   // Of these steps, those of the epoch to resume; if the epoch is complete, its evaluation is still to come.
   LossSums first_epoch = {};
   // The most steps to skip because they were not applied: their loss or the norm of their gradients is not finite. A
@@ -117,10 +119,10 @@ struct TrainingOptions {
   std::function<void(const EpochResult&)> on_epoch = [](const EpochResult&) {};
 };
 
-// Steps in all, with those before first_step.
+// The total number of steps, including those before first_step.
 int64_t PlannedSteps(const TrainingOptions& options, int64_t batches_per_epoch);
 
-// A schedule that has no length of its own (steps == 0) gets that of the run.
+// Sets the length of a schedule without one (steps == 0) to that of the run.
 void SetScheduleLength(int64_t steps, LearningRate& rate);
 
 // `data` has a training set. `result` holds what was done for every return value. kOutOfRange: more steps than may be

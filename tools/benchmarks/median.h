@@ -8,8 +8,8 @@
 
 namespace partita {
 
-// The narrowest pair of the values that holds the median of their distribution, whatever that is, with a probability of
-// at least 95 %. Of fewer than 6 it is the first and the last: 94 % with 5, 75 % with 3.
+// The narrowest pair of the values that contains the median of their distribution, for any distribution, with a
+// probability of at least 95 %. For fewer than 6 values it is the first and the last: 94 % with 5, 75 % with 3.
 struct Interval {
   double low = 0, high = 0;
 };

@@ -22,7 +22,7 @@ enum ExitCode : int {
   kExitNoDevice = 7,       // no such device, driver or library here: to start again brings nothing
   kExitHungUp = 129,       // SIGHUP: as SIGINT
   kExitInterrupted = 130,  // SIGINT: the step was finished, saved if asked for
-  kExitUnavailable = 138,  // a peer or a device is gone: start again
+  kExitUnavailable = 138,  // a peer or a device is lost: restart
   kExitTerminated = 143,   // SIGTERM: as SIGINT
 };
 
@@ -56,7 +56,8 @@ absl::Status VerificationFailure(fmt::format_string<Args...> format, Args&&... a
   return absl::DataLossError(fmt::format(format, std::forward<Args>(args)...));
 }
 
-// What opening a device said, before anything ran: a kUnavailable then is no device that is gone, there never was one.
+// Converts the status of opening a device, before anything ran: kUnavailable then means that there never was a device,
+// not that one was lost.
 inline absl::Status AsNoDevice(absl::Status opened) {
   if (absl::IsUnavailable(opened)) opened.SetPayload(kNoDevicePayload, {});
   return opened;

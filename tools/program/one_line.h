@@ -1,4 +1,4 @@
-// Text for a terminal, whatever it was made from.
+// Makes any text safe for a terminal.
 #ifndef PARTITA_TOOLS_PROGRAM_ONE_LINE_H_
 #define PARTITA_TOOLS_PROGRAM_ONE_LINE_H_
 

@@ -1,4 +1,4 @@
-// An output stream that does not hold up who writes to it: a thread of its own waits for the reader.
+// An output stream that does not block its writer: a separate thread waits for the reader.
 //
 // A training whose output is not read (`train | less`, a stopped terminal) continues, and can still be stopped.
 #ifndef PARTITA_TOOLS_PROGRAM_QUEUED_OUTPUT_H_
@@ -13,7 +13,7 @@
 
 namespace partita {
 
-// Thread-compatible. A flush waits a moment, so that a reader who reads sees things in order.
+// Thread-compatible. A flush waits a moment, so that an active reader sees output in order.
 class QueuedOutput : public std::ostream {
  public:
   explicit QueuedOutput(int descriptor);

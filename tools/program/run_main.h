@@ -7,8 +7,8 @@
 namespace partita {
 
 // RunProgram on this process's arguments, environment and output. A file that grows beyond the limit of the process is
-// an error of who writes it, not the process's end. Where the results cannot be written, a line says so, and the exit
-// code of a program that finished is kExitResources.
+// an error of its writer and does not end the process. If the results cannot be written, a line says so, and a program
+// that finished exits with kExitResources.
 int RunMain(const ProgramDefinition& program, int argc, char** argv);
 
 }  // namespace partita

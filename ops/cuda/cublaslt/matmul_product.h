@@ -37,7 +37,7 @@ struct MatMulProduct {
   }
   ChannelRows y_rows() const { return {static_cast<int64_t>(m), static_cast<int64_t>(n)}; }
   int64_t mask_bytes() const { return mask == ReluMask::kNone ? 0 : y_rows().rows * MaskBytes(y_rows().channels); }
-  // Of which the rows are added up.
+  // The operand whose rows are summed.
   ChannelRows bias_rows() const { return {static_cast<int64_t>(k), static_cast<int64_t>(bias_operand == 0 ? m : n)}; }
 };
 

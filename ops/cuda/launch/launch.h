@@ -11,7 +11,7 @@ namespace partita {
 
 enum class LaunchError {
   kNone,          // enqueued
-  kUnknownDType,  // a kernel that does not know the dtype: a bug of who launched it
+  kUnknownDType,  // a kernel that does not know the dtype: a bug of the caller
   kQueue,         // the queue refused, and knows why
 };
 inline constexpr LaunchError kLaunched = LaunchError::kNone;

@@ -65,8 +65,8 @@ struct UpdateAddresses {
   const int32_t* iteration = nullptr;  // null where it is not read
 };
 
-// Updates `count` parameters in as few launches as hold their descriptions, of at most kUpdateSets sets. There for
-// every F of PARTITA_UPDATES.
+// Updates `count` parameters in as few launches as hold their descriptions, of at most kUpdateSets sets. Instantiated
+// for every F of PARTITA_UPDATES.
 template <typename F>
 LaunchError Update(DType dtype, const UpdateSet<F>* sets, int set_count, const UpdateAddresses& scalars,
                    const UpdateTensor<F>* tensors, int count, CudaQueue queue);

@@ -21,7 +21,7 @@ struct RowUpdate {
   void* slots[UpdateTensor<F>::kPlaces] = {};
 };
 
-// There for every F of PARTITA_ROW_UPDATES.
+// Instantiated for every F of PARTITA_ROW_UPDATES.
 template <typename F>
 LaunchError UpdateRows(DType dtype, const RowUpdate<F>& update, CudaQueue queue);
 

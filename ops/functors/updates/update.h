@@ -62,7 +62,7 @@ struct UpdateScalars {
   T rate;
   T clip;      // every gradient is multiplied by it
   T step;      // 1 for the first
-  bool apply;  // false: w and its slots stay as they are, whatever g is
+  bool apply;  // false: w and its slots do not change, for any g
 };
 
 template <typename F>

@@ -83,7 +83,7 @@ PARTITA_INLINE double ExactSumOver(int64_t n, const F& f) {
   return sum;
 }
 
-// NaNs are passed over: whatever else is made of the row is one. -infinity of none.
+// Skips NaNs: every other result of the row is NaN then. -infinity for an empty row.
 PARTITA_INLINE float LargestOf(const float* x, int64_t n) {
   constexpr int kLanes = 4, kVectors = kRowLanes / kLanes;  // of 16 bytes: every machine has them
   using Lanes = Floats<kLanes>::Type;

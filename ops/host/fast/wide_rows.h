@@ -1,4 +1,4 @@
-// Per-channel work on [groups, rows, channels] at full vector width, whatever the number of channels.
+// Per-channel work on [groups, rows, channels] at full vector width for any number of channels.
 //
 // A row of few channels is short for a vector loop, but rows lie one after the other: as many as make about 256
 // elements are taken as one wide row, with the channels' coefficients repeated as often. Groups are cut into chunks by

@@ -13,7 +13,7 @@ struct MatrixView {
   int64_t row_stride, column_stride;
 };
 
-// Elements of workspace that Gemm uses, whatever the sizes.
+// Elements of workspace that Gemm uses, for all sizes.
 inline constexpr int64_t kGemmWorkspaceElements = 256 * (96 + 512);
 
 // c[i * c_stride + j] = sum over l of a(i, l) b(l, j), or += if `accumulate`; 0 <= i < m, j < n, l < k. Sizes may be 0.

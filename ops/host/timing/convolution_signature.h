@@ -9,9 +9,9 @@
 
 namespace partita {
 
-// Op, sizes, window, groups and epilogue of a convolution or a gradient of one, in f32: one line. It is that of all
-// nodes that are computed alike, whatever their names and wherever a rank's block lies. None: the node is another one,
-// empty, or a part of one.
+// Op, sizes, window, groups and epilogue of a convolution or a gradient of one, in f32: one line. All nodes that are
+// computed alike share it, independent of their names and of the position of a rank's block. None: the node is another
+// op, empty, or a part of one.
 std::optional<std::string> ConvolutionSignature(const LocalNode& node);
 
 }  // namespace partita

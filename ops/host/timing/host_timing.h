@@ -1,4 +1,4 @@
-// How a fastest kernel is found, for those who only say so: no kernel is seen from here.
+// The interface for timing kernels and finding the fastest, for callers that do not depend on kernels.
 #ifndef PARTITA_OPS_HOST_TIMING_HOST_TIMING_H_
 #define PARTITA_OPS_HOST_TIMING_HOST_TIMING_H_
 

@@ -35,7 +35,7 @@ class TimedChoice {
   // What was chosen before, in this run or in one whose choices were kept.
   std::optional<Choice> Find(const std::string& signature);
 
-  // Of at least one form, the first of which is the rule's. It is chosen unless another is faster by more than a
+  // Chooses among one or more forms. The first one is the rule's; it is chosen unless another is faster by more than a
   // twentieth; closer timings would not be repeatable.
   Choice Choose(const std::string& signature, const LocalNode& node, std::span<const Form> forms);
 

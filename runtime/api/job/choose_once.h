@@ -13,7 +13,7 @@
 namespace partita {
 
 // All processes of the job call it. `choose` asks `kernels` for all that the program needs; on rank 0 it runs on a
-// thread of its own, while the others hear every `still_at_it` that they have to wait. Errors: those of `choose`;
+// separate thread, while the others receive a message every `still_at_it` to keep waiting. Errors: those of `choose`;
 // kUnavailable: rank 0 could not choose, or a process is gone.
 absl::Status ChooseOnce(Job& job, KernelLibrary& kernels, const std::function<absl::Status()>& choose,
                         std::chrono::milliseconds still_at_it = std::chrono::milliseconds(300));

@@ -37,12 +37,12 @@ class Job {
   // What an AllGather brings from each other process besides its bytes.
   static constexpr int64_t kGatherHeaderBytes = sizeof(MessageHeader);
 
-  // The bytes of every process, in the order of their first ranks, on all of them. All processes call it in the same
-  // order, never while a step runs. kUnavailable: a process is gone, or sends another kind of message (message.h). What
-  // the bytes hold is not checked: PackedReader.
+  // Returns the bytes of every process on all of them, in the order of their first ranks. All processes call it in the
+  // same order, never while a step runs. kUnavailable: a process is gone, or sends another kind of message (message.h).
+  // The content of the bytes is not checked (see PackedReader).
   virtual absl::StatusOr<std::vector<std::string>> AllGather(const Message& message) = 0;
 
-  // That AllGather has brought to this process from others so far, as counted by who moved them.
+  // The bytes that AllGather has brought to this process from others so far, as counted by the transport.
   virtual int64_t gathered_bytes() const = 0;
 };
 

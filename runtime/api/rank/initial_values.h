@@ -1,7 +1,7 @@
 // Draws the initial values of a state by several threads, each those of a part of it.
 //
-// A value depends on its index in the whole state alone (ops/values/initializer.h), so the bytes are the same whatever
-// the number of threads.
+// A value depends only on its index in the whole state (ops/values/initializer.h), so the bytes are equal for every
+// number of threads.
 #ifndef PARTITA_RUNTIME_API_RANK_INITIAL_VALUES_H_
 #define PARTITA_RUNTIME_API_RANK_INITIAL_VALUES_H_
 

@@ -76,8 +76,8 @@ class RankRuntime {
   // Bytes of the host that a rank which lives there copies from its arena while it trains: observed values.
   static int64_t CopiedBytes(const Schedule& training, const SessionOptions& options);
 
-  // What the device holds of a state becomes what the host sees, or the other way round; the latter also of the state
-  // in bf16 where it is kept so (Schedule::rounded), and to be called by all who write to one.
+  // Copies a state from the device to the host's view, or back; the way back also updates the state's bf16 copy, if it
+  // has one (Schedule::rounded). Every writer of a state must call it.
   absl::Status Fetch(const Placement& state) const;
   absl::Status Store(const Placement& state) const;
   // The observed bytes of a value of an entry point.

@@ -38,9 +38,9 @@ struct DeviceOptions {
   std::function<void(const std::string&)> tell = nullptr, detail = nullptr;
 };
 
-// What is for tests and for the comparison of two sessions. delay_seed: DelayOptions. poison, guard_bytes,
-// reuse_memory: ExecutorOptions, ScheduleOptions; with guard bytes the canaries between tensors are looked at after
-// every step.
+// Options for tests and for the comparison of two sessions. delay_seed: DelayOptions. poison, guard_bytes,
+// reuse_memory: ExecutorOptions, ScheduleOptions; with guard bytes the canaries between tensors are checked after every
+// step.
 struct TestOptions {
   std::optional<uint64_t> delay_seed;
   bool reference_kernels = false;

@@ -72,8 +72,8 @@ struct CheckpointRecord {
 // kInvalidArgument: text that is not UTF-8.
 absl::StatusOr<std::string> FormatRecord(const std::string& file, const CheckpointRecord& record);
 
-// `file` is for messages. kInvalidArgument: a newer version, a damaged byte, and whatever FormatRecord does not write:
-// the file, the field and what was found.
+// `file` is for messages. kInvalidArgument: a newer version, a damaged byte, or anything that FormatRecord does not
+// write; names the file, the field and what was found.
 absl::StatusOr<CheckpointRecord> ParseRecord(const std::string& file, std::string_view text);
 
 // Whether ParseRecord refused a newer version. Such a checkpoint may be whole: it must not be treated as damaged.

@@ -6,8 +6,8 @@
 // of a SendReceive are matched one by one; the rank that arrives second copies both ways, in pieces, and the other
 // helps when it wakes.
 //
-// Ranks that have a core each come to most meetings within less time than a thread takes to fall asleep and to wake:
-// who waits looks for that long whether anything has changed, without the lock, and only then sleeps.
+// Ranks with a core each arrive at most collectives within less time than a thread takes to block and wake up. So a
+// waiting rank first spins for that time without the lock, and only then blocks.
 #ifndef PARTITA_RUNTIME_COMM_LOCAL_LOCAL_GROUP_H_
 #define PARTITA_RUNTIME_COMM_LOCAL_LOCAL_GROUP_H_
 

@@ -45,7 +45,7 @@ absl::StatusOr<const NcclApi*> LoadNccl();
 // another major version. An older library reads only the fields of ncclConfig_t that it knows.
 absl::Status CheckNcclVersion(const NcclApi& api);
 
-// What `call` returned. A peer that is gone and a system error are kUnavailable; wrong use is kInternal. `where`:
+// Converts the result of `call`. A lost peer and a system error are kUnavailable; wrong use is kInternal. `where`:
 // "group 3: all_reduce of 7 f32 (sum)".
 absl::Status NcclStatus(const NcclApi& api, ncclResult_t result, ncclComm_t comm, const std::string& call,
                         const std::string& where);

@@ -6,9 +6,9 @@
 // one, or a collective that does not move on for too long, aborts all groups, gives the GPU up and says which group,
 // operation and sequence number it was.
 //
-// NCCL gives a communicator back only when no captured graph holds it any more. Therefore the watchdog alone aborts,
-// all groups in one of NCCL's: who owns graphs never waits for that, and finds them ended before it destroys them. They
-// must be destroyed before the world.
+// NCCL gives a communicator back only when no captured graph holds it any more. Therefore only the watchdog aborts, all
+// groups in one NCCL group call. The owner of graphs never waits for that, and finds them ended before it destroys
+// them. Graphs must be destroyed before the world.
 #ifndef PARTITA_RUNTIME_COMM_NCCL_NCCL_WORLD_H_
 #define PARTITA_RUNTIME_COMM_NCCL_NCCL_WORLD_H_
 

@@ -1,13 +1,13 @@
 // One rank's part of a collective as messages between pairs of ranks, and how it is run.
 //
-//   all_gather, broadcast, all_to_all, send_receive   every block goes straight from its owner to who wants it
-//   reduce_scatter, reduce     each input block goes to its owner in chunks, who adds a chunk of all ranks in ascending
-//                              rank order while the next one is on its way
-//   all_reduce                 the same over balanced blocks; a reduced chunk leaves at once for all ranks. Of little,
-//                              two ranks give each other all of it and both add, in the same order. Of much, ranks
-//                              that can read each other's memory send only addresses and progress
+//   all_gather, broadcast, all_to_all, send_receive   every block goes straight from its owner to its receivers
+//   reduce_scatter, reduce     each input block goes to its owner in chunks; the owner adds a chunk of all ranks in
+//                              ascending rank order while the next one is on its way
+//   all_reduce                 the same over balanced blocks; a reduced chunk leaves at once for all ranks. If it is
+//                              small, two ranks send each other all of it and both add, in the same order. If it is
+//                              large, ranks that can read each other's memory send only addresses and progress
 //
-// The bytes are those of `local`, and the bits too.
+// Bytes and results are identical to those of `local`.
 #ifndef PARTITA_RUNTIME_COMM_PROCESSES_BLOCK_CALL_H_
 #define PARTITA_RUNTIME_COMM_PROCESSES_BLOCK_CALL_H_
 

@@ -48,7 +48,7 @@ struct CommCall {
   std::vector<CommPair> pairs;          // send_receive: by peer, without the rank itself
   CommPair self;                        // send_receive: blocks to itself
 
-  // Of the present run; written by who runs it, read for the counters when it has ended.
+  // Of the current run; written by the thread that runs it, read for the counters after it has ended.
   int64_t sequence = 0;  // the call's sequence number in the group, from 1
   int64_t wire = 0;      // bytes that left this rank, or came to it
   uint64_t waited = 0;   // cycles

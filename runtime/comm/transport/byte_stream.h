@@ -19,13 +19,13 @@ class ByteStream {
   // Blocks until all of `to` is filled. False: the stream ended before.
   virtual bool Read(std::span<char> to) = 0;
 
-  // Ends both ways at once; those who wait return.
+  // Ends both directions at once; waiting calls return.
   virtual void Close() = 0;
 
   // Whether bits may change on the way, unnoticed by the stream.
   virtual bool may_damage() const { return true; }
 
-  // For who reads, when Read has returned false: what is wrong with what came; empty: it just ended.
+  // For the reader, after Read returned false: the error in the received data; empty: the stream just ended.
   virtual std::string flaw() const { return ""; }
 };
 

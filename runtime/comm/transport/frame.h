@@ -22,7 +22,7 @@ struct FrameHeader {
     kWant,        // the sender has memory for a block: it may come
     kOffer,       // the sender has a small block, but may send nothing early now
     kCredit,      // this number of bytes (slot) of early blocks reached their buffers
-    kMessage,     // of those who use the mesh
+    kMessage,     // of the users of the mesh
   };
 
   Kind kind = Kind::kBlock;

@@ -90,7 +90,7 @@ class PeerLink {
 
   const std::unique_ptr<ByteStream> stream_;
   PeerEvents events_;
-  FrameSeal seal_;   // by who writes
+  FrameSeal seal_;   // used by the writing thread
   FrameSeal check_;  // by the reader
 
   std::mutex mutex_;

@@ -21,7 +21,7 @@ class SharedMemory {
   explicit SharedMemory(void* mapping) : mapping_(mapping) {}
   ~SharedMemory();
 
-  // To who made it, and from there.
+  // To its creator, and from it.
   SharedRing& to_maker() const;
   SharedRing& from_maker() const;
 

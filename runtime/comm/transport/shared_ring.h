@@ -21,7 +21,7 @@ class SharedRing {
   // Blocks until all of `to` is filled. False: it ended before.
   bool Read(std::span<char> to);
 
-  // Those who wait return; what was written can still be read.
+  // Waiting calls return; data already written can still be read.
   void End();
 
  private:

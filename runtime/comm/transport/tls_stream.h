@@ -29,13 +29,13 @@ class TlsStream : public ByteStream {
   bool WritePart(std::span<const char> part);
 
   TcpStream tcp_;
-  std::mutex mutex_;  // only to seal and to open: who waits for the network does not hold it
+  std::mutex mutex_;  // only for sealing and opening: not held while waiting for the network
   const std::unique_ptr<TlsSession> session_;
 
-  // Of who writes.
+  // Used by the writer.
   std::vector<char> first_, sealed_;
 
-  // Of who reads.
+  // Used by the reader.
   std::vector<char> came_;
   std::string flaw_;
 };

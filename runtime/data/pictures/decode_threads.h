@@ -26,8 +26,8 @@ class DecodeThreads {
   ~DecodeThreads();
 
   // Calls work(i) for every i in [0, count), on any thread and in any order, and returns when all have returned: the
-  // error of the least i that has one, whatever the number of threads. After an error some are not called. A lack of
-  // memory inside `work` is an error too.
+  // error of the least i that has one, for every number of threads. After an error, work is not called for some i. A
+  // lack of memory inside `work` is an error too.
   using Work = std::function<absl::Status(int64_t)>;
   absl::Status Run(int64_t count, const Work& work);
 

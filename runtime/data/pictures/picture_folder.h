@@ -4,9 +4,9 @@
 //   FOLDER/CLASS/...                                     a share of each class is held out for the test
 //   FOLDER/test/PICTURE, FOLDER/PICTURE                  of no class: what is predicted
 //
-// Classes are the names of the folders in the order of their bytes. Whatever lies below a class's folder, however deep,
-// belongs to it. Skipped are foreign files and folders (IsForeignFile) and files beside the folders of classes. A link
-// to a file is followed, one to a folder only where it is a class.
+// Classes are the names of the folders in the order of their bytes. All files below a class's folder, at any depth,
+// belong to it. Foreign files and folders (IsForeignFile) and files next to the folders of classes are skipped. A link
+// to a file is followed, a link to a folder only if it is a class.
 #ifndef PARTITA_RUNTIME_DATA_PICTURES_PICTURE_FOLDER_H_
 #define PARTITA_RUNTIME_DATA_PICTURES_PICTURE_FOLDER_H_
 
@@ -25,8 +25,8 @@ struct ScanOptions {
   double test_share = 0.2;                // of undivided pictures: those whose names' hash lies below it
   std::vector<std::string> classes = {};  // that a model knows, in its order; none: those of the folder
   bool labelled = true;                   // false: pictures that lie in no class's folder, with all below, are a test
-  // Of archives, whose labels are numbers: all are below it (0: whatever they are), and whether one class is enough, as
-  // for a model that has learnt them.
+  // For archives, whose labels are numbers: the limit that all are below (0: no limit), and whether one class suffices,
+  // as for a model that has learnt the classes.
   int64_t labels_below = 0;
   bool one_class = false;
 
@@ -37,9 +37,9 @@ struct ScanOptions {
   bool Wants(bool of_test) const { return of_test ? test : train; }
 };
 
-// Looks at the beginning of each file of the sets that are needed. Bad are: what is neither a JPEG nor a PNG file or
-// too large, what is no file, a link that leads nowhere, a class without pictures. kInvalidArgument whatever the
-// policy: no such folder, fewer than two classes, a class that training, or the model, has not, no pictures.
+// Reads the beginning of each file of the needed sets. Bad are: files that are neither JPEG nor PNG or are too large,
+// entries that are not files, broken links, classes without pictures. kInvalidArgument under every policy: no such
+// folder, fewer than two classes, a class that training, or the model, does not have, no pictures.
 absl::StatusOr<PictureSets> ScanPictureFolder(const std::string& folder, const ScanOptions& options,
                                               DecodeThreads& threads);
 

@@ -38,7 +38,7 @@ struct PictureSets {
   BadFiles bad;
 };
 
-// The bytes of a sample. kInvalidArgument: the file is gone, or shorter than it was.
+// The bytes of a sample. kInvalidArgument: the file was removed, or became shorter.
 absl::Status ReadPicture(const PictureSet& set, const PictureSample& sample, std::vector<uint8_t>& bytes);
 
 // The first of its bytes, at most `count`.

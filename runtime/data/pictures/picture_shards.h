@@ -20,9 +20,9 @@ namespace partita {
 // Names of the archives (.tar) of `path`, a folder or an archive itself, in order; none if it is neither.
 std::vector<std::string> ShardsOf(const std::string& path);
 
-// Bad are: a sample without picture or label, a label that is none or too large, what KeepPictures finds. Classes are
-// the numbers from 0 to the largest label. kInvalidArgument under every policy: a damaged archive, archives of which
-// only some name their set, fewer than two classes.
+// Bad are: a sample without picture or label, a label that is not a number or too large, and what KeepPictures finds.
+// Classes are the numbers from 0 to the largest label. kInvalidArgument under every policy: a damaged archive, archives
+// of which only some name their set, fewer than two classes.
 absl::StatusOr<PictureSets> ScanPictureShards(const std::string& path, const ScanOptions& options,
                                               DecodeThreads& threads);
 

@@ -27,7 +27,7 @@ class CudaContext {
   // Gives the GPU up: from now on every use of it returns `why` (not OK). The first reason counts.
   void Kill(const absl::Status& why);
 
-  // The same for destructors, which free what they own whatever has happened.
+  // The same for destructors, which free what they own after any error.
   void ActivateToFree() const { api_.cudaSetDevice(index_); }
 
   // OK, or the error as a Status; one that is sticky ends the use of this GPU. `call`: the function's name.

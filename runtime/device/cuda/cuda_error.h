@@ -1,5 +1,5 @@
-// Errors of the CUDA runtime as Status: what was called, on which device, and by whom. The only place that knows what
-// an error number means; node and rank are put before the message by those who know them (executor, session).
+// Converts errors of the CUDA runtime to Status: the call, the device and the caller. Only this file knows the meaning
+// of error numbers; executor and session prepend node and rank to the message.
 #ifndef PARTITA_RUNTIME_DEVICE_CUDA_CUDA_ERROR_H_
 #define PARTITA_RUNTIME_DEVICE_CUDA_CUDA_ERROR_H_
 

@@ -31,8 +31,8 @@ struct HostDeviceOptions {
 
   bool shares_arenas = false;  // other processes of the user may map those that are not small (shared_arena.h)
 
-  // Called with the first error of a replay, on the thread of the stream that met it, before the replay has ended: the
-  // place to release peers that would wait for this device for ever. Must not wait for any stream.
+  // Called with the first error of a replay, on the thread of the stream where it occurred, before the replay has
+  // ended. Here the caller can release peers that would wait for this device forever. Must not wait for any stream.
   std::function<void(const absl::Status&)> on_failure = nullptr;
 };
 

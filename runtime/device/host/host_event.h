@@ -1,5 +1,5 @@
-// An event of the host device. Each record has a signal of its own, so a wait means the record that was the latest when
-// the wait was enqueued, whatever is recorded later and wherever.
+// An event of the host device. Each record has its own signal, so a wait refers to the latest record at the time when
+// the wait was enqueued, regardless of later records on any stream.
 #ifndef PARTITA_RUNTIME_DEVICE_HOST_HOST_EVENT_H_
 #define PARTITA_RUNTIME_DEVICE_HOST_HOST_EVENT_H_
 

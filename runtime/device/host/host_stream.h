@@ -38,8 +38,8 @@ class HostStream : public Stream {
   void Tag(int32_t node, const std::string&) override { tag_ = node; }
   using Stream::Tag;
 
-  // Runs `task` in the order of the stream, on its thread. Its argument must live until it has run; of a captured task
-  // until the captured step is gone. kInvalidArgument: no function.
+  // Runs `task` in the order of the stream, on its thread. Its argument must stay valid until it has run; for a
+  // captured task until the captured step is destroyed. kInvalidArgument: no function.
   absl::Status Enqueue(HostTask task);
 
   // True between BeginCapture and EndCapture: enqueued work will run once per replay, not once.

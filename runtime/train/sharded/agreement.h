@@ -13,8 +13,8 @@
 
 namespace partita {
 
-// Collective: the error of the first process that has one, on all of them; else what each says, in the order of their
-// first ranks. kUnavailable: a process is gone, or agrees on something else than `kind`.
+// Collective: returns the error of the first process that has one, on all of them; else the answer of each, in the
+// order of their first ranks. kUnavailable: a process is lost, or is in another `kind` of agreement.
 absl::StatusOr<std::vector<std::string>> Agree(const Session& session, MessageKind kind, const absl::Status& own,
                                                const std::string& said = "");
 

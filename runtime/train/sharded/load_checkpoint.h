@@ -1,4 +1,4 @@
-// A session takes the states of a checkpoint, whatever the strategy and the number of ranks were that wrote it.
+// Loads the states of a checkpoint into a session, for any strategy and number of ranks that wrote it.
 #ifndef PARTITA_RUNTIME_TRAIN_SHARDED_LOAD_CHECKPOINT_H_
 #define PARTITA_RUNTIME_TRAIN_SHARDED_LOAD_CHECKPOINT_H_
 

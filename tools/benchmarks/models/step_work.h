@@ -10,7 +10,7 @@
 
 namespace partita {
 
-// Of one step on one rank, whatever the split.
+// Of one step on one rank, for any split.
 struct StepWork {
   double flops = 0;  // of the training graph's nodes
   std::vector<LaunchWork> launches;

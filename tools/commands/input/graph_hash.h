@@ -8,8 +8,8 @@
 
 namespace partita {
 
-// XXH3-128 in hexadecimal of all that a graph file says, optimizer and learning rate included, in whatever form it was
-// written; of a model as ReadModel gives it, before a run gives its schedule a length.
+// XXH3-128 in hexadecimal of the content of a graph file, including optimizer and learning rate, independent of its
+// format; for a model as ReadModel returns it, before a run sets the length of its schedule.
 std::string GraphHash(const Model& model);
 
 }  // namespace partita

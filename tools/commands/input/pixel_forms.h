@@ -18,7 +18,7 @@ DType PixelTypeOf(const ImageInputs& inputs, const Normalization& normalization,
 // For ProgramOptions::given.
 GivenForms GivenFormsOf(const TrainingData& data);
 
-// Where no data is looked at: as if a graph that takes pictures were given them by --mock-data.
+// For commands that read no data: as if --mock-data provided the pictures of a graph that takes pictures.
 GivenForms AssumedForms(const Graph& graph);
 
 }  // namespace partita

@@ -18,7 +18,7 @@ std::string FormatTable(const std::vector<std::vector<std::string>>& rows, size_
 // " data:2 model:2", and a line for each further mesh.
 std::string FormatMesh(const PlanProto& plan);
 
-// What the plan is made for, and whether that is here: a line.
+// One line: the target of the plan, and whether it is this machine.
 std::string FormatBackend(const PlanBackendProto& backend);
 
 // "data+model", or "all~tail" between two meshes.

@@ -11,7 +11,7 @@ namespace partita {
 
 inline constexpr char kTokenFileVariable[] = "PARTITA_JOB_TOKEN_FILE";
 
-// One that is shorter could be guessed by who listens to a handshake.
+// An eavesdropper on a handshake could guess a shorter one.
 inline constexpr size_t kLeastTokenBytes = 16;
 
 // Of PARTITA_JOB_TOKEN, or the first line of the file that PARTITA_JOB_TOKEN_FILE names; empty: neither is set. Flag

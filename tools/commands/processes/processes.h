@@ -36,8 +36,8 @@ absl::StatusOr<std::shared_ptr<Job>> JoinJob(const Flags& flags, const Strategy&
                                              const TrainingData& data, const std::map<std::string, std::string>& read,
                                              const std::optional<MachineSpeed>& speed);
 
-// Where a rank of this process stands still (StallWatch), the process ends as it does when another one is gone. `job`:
-// null where ranks are threads. What ranks did last is kept from now on, if --flight-recorder says so.
+// If a rank of this process stalls (StallWatch), the process ends as it does when another one is lost. `job`: null if
+// ranks are threads. From now on the last operations of ranks are recorded if --flight-recorder asks for it.
 StallOptions EndWhenStalled(const Flags& flags, const Job* job);
 
 // Whether this process speaks for the job: it has rank 0, or there is no job.

@@ -12,7 +12,7 @@ namespace partita {
 struct GradedPoint {
   std::string what, unit;
   double predicted = 0, measured = 0;
-  std::string source;  // who measured it
+  std::string source;  // the author of the measurement
 
   double error() const { return predicted / measured - 1; }  // as a share of what was measured
 };

@@ -1,9 +1,9 @@
 // PNG by libpng: every colour type and depth, interlaced or not.
 //
-// 16 bits are rounded to 8, what is transparent shows white, and bytes are taken as they are stored: neither gamma nor
-// a colour profile is applied. The picture is turned as Exif says (chunk eXIf). A file is read to its end and every
-// checksum of it is looked at. The library reports errors by a jump and would end the process otherwise; here they are
-// kInvalidArgument with the library's own words.
+// 16 bits are rounded to 8, transparent pixels show white, and bytes are used as stored: neither gamma nor a colour
+// profile is applied. The picture is turned as Exif says (chunk eXIf). A file is read to its end and every checksum is
+// verified. The library reports errors by a jump and would end the process otherwise; here they are kInvalidArgument
+// with the library's own words.
 #ifndef PARTITA_RUNTIME_DATA_PICTURES_CODEC_PNG_H_
 #define PARTITA_RUNTIME_DATA_PICTURES_CODEC_PNG_H_
 
