@@ -5,10 +5,13 @@
 //   constant     base
 //   step         max(base decay^floor(s / decay_steps), final)
 //   exponential  max(base decay^(s / decay_steps), final)
-//   halving      base / 2^k: k = 0 for t < decay_start, then min(floor((t - decay_start) / decay_steps) + 1,
-//   decay_times) inverse_square_root  base sqrt(max(w, 1) / (t + 1)) cosine       final + (base - final) (1 + cos(pi
-//   min(s / (T - w), 1))) / 2; final if T <= w, which no step reaches one_cycle    (Smith and Topin 2017, in the cosine
-//   form of PyTorch's OneCycleLR; it has its own warm-up, w is 0)
+//   halving      base / 2^k: k = 0 for t < decay_start,
+//                then min(floor((t - decay_start) / decay_steps) + 1, decay_times)
+//   inverse_square_root
+//                base sqrt(max(w, 1) / (t + 1))
+//   cosine       final + (base - final) (1 + cos(pi min(s / (T - w), 1))) / 2;
+//                final if T <= w, which no step reaches
+//   one_cycle    (Smith and Topin 2017, in the cosine form of PyTorch's OneCycleLR; it has its own warm-up, w is 0)
 //                u = start_fraction T - 1. Up to step u from base / initial_divisor to base, then until step T - 1 down
 //                to base / initial_divisor / final_divisor, each along half a cosine; that rate stays afterwards.
 #ifndef PARTITA_OPS_VALUES_LEARNING_RATE_SCHEDULE_H_
