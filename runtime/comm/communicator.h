@@ -42,17 +42,6 @@ struct Buffer {
   operator ConstBuffer() const { return {data, count, dtype}; }
 };
 
-// One block of a grouped point-to-point operation.
-struct Transfer {
-  static Transfer Send(int peer, ConstBuffer from) { return {peer, true, from, {}}; }
-  static Transfer Receive(int peer, Buffer to) { return {peer, false, {}, to}; }
-
-  int peer = 0;
-  bool send = false;
-  ConstBuffer from;  // if send
-  Buffer to;         // if not
-};
-
 // A block of a buffer that need not be one run: a box of a tensor that lies there. Its elements are counted like those
 // of a dense tensor of its sizes.
 struct StridedBlock {
@@ -73,7 +62,7 @@ struct StridedBlock {
 // What one rank's communicator did since its creation. Summed over the ranks of a group it is the group's traffic
 // (docs/derivation.md 3), counted from the buffers and from what was really copied, not from any prediction.
 struct CommBytes {
-  int64_t payload = 0;  // bytes of the full buffer, once per call (group rank 0); of point-to-point: what it sent
+  int64_t payload = 0;  // bytes of the full buffer, once per call (group rank 0); of all_to_all: what this rank sent
   int64_t wire = 0;     // bytes that changed rank
   int64_t calls = 0;
   int64_t waits = 0;        // calls that had to wait for a peer
@@ -115,11 +104,6 @@ class Communicator {
   // overlap; elements of `out` in none of them stay. kUnimplemented where World::moves_blocks() is false: pack them.
   virtual absl::Status AllToAllBlocks(ConstBuffer in, std::span<const StridedBlock> sent, Buffer out,
                                       std::span<const StridedBlock> received, Stream& stream) = 0;
-
-  // Blocks between pairs of ranks, all under way together. The k-th block sent to a peer is the k-th that the peer
-  // receives from this rank in the call that meets this one; both calls must list the same blocks of the pair.
-  // Only the ranks with transfers need to call. A block to oneself is copied.
-  virtual absl::Status SendReceive(std::span<const Transfer> transfers, Stream& stream) = 0;
 
   // Safe to call at any time; exact when the streams used are idle.
   virtual CommBytes bytes() const = 0;

@@ -2,8 +2,7 @@
 //
 // A collective's last rank to arrive finds the calls of all others, and begins to copy and reduce. The work of each
 // rank is cut into parts; ranks that wake take parts that nobody has begun, so that nobody waits for one that is still
-// asleep. Of little the last rank does all: one hand-over between threads costs more than tens of kilobytes. Pairs of a
-// SendReceive meet one by one; who comes second copies both ways, in pieces, and the other helps when it wakes.
+// asleep. Of little the last rank does all: one hand-over between threads costs more than tens of kilobytes.
 //
 // Ranks that have a core each come to most meetings within less time than a thread takes to fall asleep and to wake:
 // who waits looks for that long whether anything has changed, without the lock, and only then sleeps.
@@ -50,10 +49,6 @@ class LocalGroup {
   void BeginRound();
   void EndRound();
   bool DoPart(LocalCall& worker, Lock& lock);
-  absl::Status RunPairs(LocalCall& call, Lock& lock);
-  absl::Status MeetPeer(LocalCall& call, CommPair& pair, Lock& lock);
-  bool CopyPiece(LocalMeeting& meeting, Lock& lock);
-  void EndMeeting(LocalMeeting& meeting);
   bool IsSmall() const;
 
   absl::Status Post(LocalCall& call);
@@ -84,7 +79,7 @@ class LocalGroup {
   uint64_t round_ = 0;              // collectives that have ended
   int parts_ = 0;                   // into which the work of each rank is cut; 0: not all have come
   int undone_ = 0;                  // parts of all ranks that have not ended
-  int copying_ = 0;  // parts and meetings that touch buffers now; nobody leaves an aborted call before it is 0
+  int copying_ = 0;                 // parts that touch buffers now; no rank leaves an aborted call before it is 0
   absl::Status aborted_;
 };
 
