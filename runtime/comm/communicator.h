@@ -41,17 +41,6 @@ struct Buffer {
   operator ConstBuffer() const { return {data, count, dtype}; }
 };
 
-// One block of a grouped point-to-point operation.
-struct Transfer {
-  static Transfer Send(int peer, ConstBuffer from) { return {peer, true, from, {}}; }
-  static Transfer Receive(int peer, Buffer to) { return {peer, false, {}, to}; }
-
-  int peer = 0;
-  bool send = false;
-  ConstBuffer from;  // if send
-  Buffer to;         // if not
-};
-
 // A block of a buffer that need not be contiguous: a box of a tensor in it. Its elements are counted like those of a
 // dense tensor of its sizes.
 struct StridedBlock {
@@ -72,7 +61,7 @@ struct StridedBlock {
 // The traffic of one rank's communicator since its creation. Its sum over the ranks of a group is the group's traffic
 // (docs/derivation.md 3), counted from the buffers and the bytes really copied, not from any prediction.
 struct CommBytes {
-  int64_t payload = 0;  // bytes of the full buffer, once per call (group rank 0); of point-to-point: what it sent
+  int64_t payload = 0;  // bytes of the full buffer, once per call (group rank 0); of all_to_all: what this rank sent
   int64_t wire = 0;     // bytes that changed rank
   int64_t calls = 0;
   int64_t waits = 0;        // calls that had to wait for a peer
@@ -115,11 +104,6 @@ class Communicator {
   // of `out` outside of them do not change. kUnimplemented if World::moves_blocks() is false: the caller must pack.
   virtual absl::Status AllToAllBlocks(ConstBuffer in, std::span<const StridedBlock> sent, Buffer out,
                                       std::span<const StridedBlock> received, Stream& stream) = 0;
-
-  // Sends blocks between pairs of ranks, all concurrently. The k-th block sent to a peer is the k-th that the peer
-  // receives from this rank in its matching call; both calls must list the same blocks of the pair. Only ranks with
-  // transfers need to call. A block to the rank itself is copied.
-  virtual absl::Status SendReceive(std::span<const Transfer> transfers, Stream& stream) = 0;
 
   // Safe to call at any time; exact when the streams used are idle.
   virtual CommBytes bytes() const = 0;

@@ -24,8 +24,6 @@ struct FlownOperation {
   // Nanoseconds since 1970. begin: where it has not begun, when it was launched; end: 0 where it has not ended.
   int64_t begin = 0, end = 0;
 
-  // Whether all ranks of the group call it, so that its sequence number and size are the same for all.
-  bool of_all() const { return name != "send_receive"; }
   bool has_begun() const { return state != State::kLaunched; }
   bool pending() const { return has_begun() && state != State::kEnded; }
 };

@@ -41,7 +41,6 @@ struct Mismatch {
 };
 
 bool Differ(const FlownOperation& a, const FlownOperation& b) {
-  if (!a.of_all() || !b.of_all()) return false;
   return a.name != b.name || (a.count >= 0 && b.count >= 0 && (a.count != b.count || a.dtype != b.dtype));
 }
 

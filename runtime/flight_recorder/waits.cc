@@ -73,7 +73,7 @@ std::vector<const FlownOperation*> PendingOf(const FlightRecord& record) {
 std::vector<int> MissingIn(std::span<const FlightRecord> records, const FlightRecord& record,
                            const FlownOperation& operation) {
   const auto group = record.groups.find(operation.group);
-  if (group == record.groups.end() || !operation.of_all()) return {};
+  if (group == record.groups.end()) return {};
   std::vector<int> missing, unknown;
   for (const int rank : group->second) {
     const FlightRecord* const other = Find(records, rank);

@@ -158,52 +158,6 @@ TEST_P(CollectivesTest, AllToAll) {
   });
 }
 
-// Every rank sends two blocks to the next, one to itself, and one back to the one before.
-TEST_P(CollectivesTest, SendReceive) {
-  ForCases(kAll, [&](const Counts& counts, DType dtype) {
-    std::vector<std::vector<Transfer>> transfers(p());
-    std::vector<std::pair<Buffer, Values>> expected;
-    int64_t moved = 0;
-    const auto send = [&](int from, int to, int seed, int64_t count) {
-      const Values values = Input(seed, count, dtype);
-      const Buffer received = NewBuffer(to, count, dtype);
-      transfers[from].push_back(Transfer::Send(to, NewBuffer(from, values, dtype)));
-      transfers[to].push_back(Transfer::Receive(from, received));
-      expected.emplace_back(received, values);
-      if (from != to) moved += count * SizeOf(dtype);
-    };
-    for (int rank = 0; rank < p(); ++rank) {
-      const int next = (rank + 1) % p();
-      send(rank, next, rank, counts[rank]);
-      send(rank, next, rank + 10, counts[next] + 1);
-      send(rank, rank, rank + 20, counts[rank]);
-      send(next, rank, rank + 30, counts[rank]);
-    }
-    OnRanks([&](int r) { return comm(r).SendReceive(transfers[r], stream(r)); });
-    for (const auto& [buffer, values] : expected) EXPECT_EQ(Read(buffer), values);
-    ExpectBytes(moved, moved);
-  });
-}
-
-// 0 -> 1 while the others do not call at all; then they all meet again.
-TEST_P(CollectivesTest, OnlyThePairOfASendNeedsToCall) {
-  if (backend().walked_together())
-    GTEST_SKIP() << "one thread drives all ranks: nothing comes behind a call that waits for its peers";
-  if (p() < 2) return;
-  const Buffer from = NewBuffer(0, {1, 2, 3}, DType::kF32), to = NewBuffer(1, 3, DType::kF32);
-  std::vector<Buffer> sums;
-  for (int r = 0; r < p(); ++r) sums.push_back(NewBuffer(r, Values{1}, DType::kI32));
-  for (int r = 0; r < p(); ++r) {
-    if (r == 0) ASSERT_OK(comm(r).SendReceive(std::vector{Transfer::Send(1, from)}, stream(r)));
-    if (r == 1) ASSERT_OK(comm(r).SendReceive(std::vector{Transfer::Receive(0, to)}, stream(r)));
-    if (r == 2) ASSERT_OK(comm(r).SendReceive({}, stream(r)));
-    ASSERT_OK(comm(r).AllReduce(sums[r], sums[r], Reduction::kSum, stream(r)));
-  }
-  for (int r = 0; r < p(); ++r) EXPECT_OK(Synchronize(r));
-  EXPECT_EQ(Read(to), (Values{1, 2, 3}));
-  for (const Buffer& sum : sums) EXPECT_EQ(Read(sum), Values{static_cast<double>(p())});
-}
-
 // Sums of f32 and bf16 are those of one thread adding in rank order, bit for bit, on every rank; bf16 is rounded after
 // every addition.
 TEST_P(CollectivesTest, SumsHaveTheSameBits) {

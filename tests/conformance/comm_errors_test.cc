@@ -76,18 +76,6 @@ TEST_P(CommErrorsTest, RanksThatDoDifferentThings) {
       return c(r).AllToAll(Part(a_[r], 0, Total(counts)), counts, Part(b_[r], 0, Total(counts)), counts, s(r));
     };
   };
-  const auto send_to_all = [&](int r) {
-    std::vector<Transfer> transfers;
-    for (int peer = 0; peer < p(); ++peer) {
-      if (peer != r) transfers.push_back(Transfer::Send(peer, Part(a_[r], 0, 3)));
-    }
-    return c(r).SendReceive(transfers, s(r));
-  };
-  const auto receive_from_0 = [&](int64_t count, DType dtype) {
-    return [this, count, dtype](int r) {
-      return c(r).SendReceive(std::vector{Transfer::Receive(0, Buffer{b_[r].data, count, dtype})}, s(r));
-    };
-  };
   ExpectMismatch(sum, max, {"different reductions", "all_reduce of 20 f32 (sum)", "all_reduce of 20 f32 (max)"});
   ExpectMismatch(less, sum, {"different counts", "all_reduce of 9 f32", "all_reduce of 20 f32"});
   ExpectMismatch(i32, sum, {"different types", "20 i32", "20 f32"});
@@ -107,27 +95,21 @@ TEST_P(CommErrorsTest, RanksThatDoDifferentThings) {
     ExpectMismatch(blocks(2, 3), blocks(3, 2), {"blocks of different shapes", "all_to_all"});
     ExpectMismatch(blocks(2, 3), blocks(2, 2), {"one sends what the other does not receive", "all_to_all"});
   }
-  ExpectMismatch(send_to_all, sum, {"different operations", "send_receive with [1", "all_reduce"});
-  ExpectMismatch(sum, receive_from_0(3, kType), {"different operations", "send_receive with [0]", "all_reduce"});
-  ExpectMismatch(send_to_all, receive_from_0(4, kType), {"block 0: 3 f32 sent, 4 f32 received"});
-  ExpectMismatch(send_to_all, receive_from_0(3, DType::kI32), {"block 0: 3 f32 sent, 3 i32 received"});
-  const auto send_to_0 = [&](int r) {
-    return c(r).SendReceive(std::vector{Transfer::Send(0, Part(a_[r], 0, 3))}, s(r));
-  };
-  ExpectMismatch(send_to_all, send_to_0, {"1 blocks sent, 0 received"});
+  ExpectMismatch(exchange(1), sum, {"different operations", "all_to_all of [1,1", "all_reduce"});
+  ExpectMismatch(sum, exchange(1), {"different operations", "all_to_all of [1,1", "all_reduce"});
 }
 
 // One rank never comes. After the abort every rank has the status, for what it waits for and for all that follows.
 TEST_P(CommErrorsTest, AnAbortWakesEveryone) {
   if (p() < 2) return;
   const absl::Status lost = absl::UnavailableError("rank 1 has failed");
-  for (bool pairs : {false, true}) {
+  for (bool exchanges : {false, true}) {
     const std::unique_ptr<CommRanks> ranks = backend().CreateRanks(p(), kGroup);
     now_ = ranks.get();
     for (int r = 0; r + 1 < p(); ++r) {
-      const Transfer transfer = Transfer::Send(p() - 1, a_[r]);
-      ASSERT_OK(pairs ? c(r).SendReceive(std::span(&transfer, 1), s(r))
-                      : c(r).AllReduce(a_[r], b_[r], Reduction::kSum, s(r)));
+      const Counts counts(p(), 1);
+      ASSERT_OK(exchanges ? c(r).AllToAll(Part(a_[r], 0, p()), counts, Part(b_[r], 0, p()), counts, s(r))
+                          : c(r).AllReduce(a_[r], b_[r], Reduction::kSum, s(r)));
     }
     std::this_thread::sleep_for(kSlow);
     now_->Abort(lost);
@@ -153,14 +135,9 @@ TEST_P(CommErrorsTest, AnAbortLeavesNoPeerInOurMemory) {
     for (int call = 0; call < 40; ++call) {
       for (int r = 0; r < p(); ++r) {
         const Buffer x{memory[r]->data(), n, kType};
-        const Transfer swap[] = {Transfer::Send(r ^ 1, Part(x, 0, n / 2)),
-                                 Transfer::Receive(r ^ 1, Part(x, n / 2, n / 2))};
-        if (call % 2 == 1 && (r ^ 1) < p()) {
-          ASSERT_OK(c(r).SendReceive(swap, s(r)));
-        } else {
-          ASSERT_OK(c(r).AllReduce(x, x, Reduction::kMax, s(r)));
-        }
-        if (call % 2 == 1) ASSERT_OK(c(r).AllReduce(x, x, Reduction::kMax, s(r)));
+        const Counts counts(p(), n / 2 / p());
+        if (call % 2 == 1) ASSERT_OK(c(r).AllToAll(Part(x, 0, n / 2), counts, Part(x, n / 2, n / 2), counts, s(r)));
+        ASSERT_OK(c(r).AllReduce(x, x, Reduction::kMax, s(r)));
       }
     }
     std::this_thread::sleep_for(std::chrono::microseconds(attempt * 150));
@@ -226,8 +203,6 @@ TEST_P(CommErrorsTest, RefusesWrongArguments) {
     column[0] = {0, {{3, 1}, {1, 1}}};
     EXPECT_TRUE(refused(c(0).AllToAllBlocks(a, row, b, column, s(0)))) << "to itself";
   }
-  EXPECT_TRUE(refused(c(0).SendReceive(std::vector{Transfer::Send(p(), a)}, s(0))));
-  EXPECT_TRUE(refused(c(0).SendReceive(std::vector{Transfer::Send(0, a)}, s(0))));  // nobody receives it
   EXPECT_OK(Synchronize(0));
   EXPECT_EQ(comm(0).bytes().calls, 0);
 }

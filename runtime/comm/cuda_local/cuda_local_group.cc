@@ -28,14 +28,13 @@ absl::Status CudaLocalGroup::Post(std::shared_ptr<CommCall> call, CudaStream& st
   posted.call = call;
   posted.stream = &stream;
   posted.count = std::move(count);
-  const std::vector<int> members = Complete(*call);
-  if (members.empty()) {
+  if (std::ranges::any_of(posted_, [](const Posted& other) { return other.call == nullptr; })) {
     stream.Hold();
     return absl::OkStatus();
   }
-  for (int member : members) posted_[member].stream->Release();
-  const absl::Status status = Enqueue(members);
-  for (int member : members) posted_[member].call = nullptr;
+  for (const Posted& each : posted_) each.stream->Release();
+  const absl::Status status = Enqueue();
+  for (Posted& each : posted_) each.call = nullptr;
   return status;
 }
 
@@ -43,17 +42,7 @@ absl::Status CudaLocalGroup::CheckFit(const CommCall& call) const {
   for (const Posted& posted : posted_) {
     if (posted.call == nullptr) continue;
     const CommCall& peer = *posted.call;
-    std::string why = "one rank runs two calls at a time";
-    if (peer.rank != call.rank) {
-      const bool pairs = call.operation == CommOperation::kSendReceive;
-      if (pairs && peer.operation == call.operation) {
-        CommPair* const mine = const_cast<CommCall&>(call).FindPair(peer.rank);
-        CommPair* const theirs = const_cast<CommCall&>(peer).FindPair(call.rank);
-        why = mine == nullptr || theirs == nullptr ? "" : FindMismatch(*mine, *theirs);
-      } else {
-        why = FindMismatch(call, peer);
-      }
-    }
+    const std::string why = peer.rank == call.rank ? "one rank runs two calls at a time" : FindMismatch(call, peer);
     if (why.empty()) continue;
     return Internal("{}", MismatchMessage(id_, why, {ranks_[call.rank], call.Describe(), call.sequence},
                                           {ranks_[peer.rank], peer.Describe(), peer.sequence}));
@@ -61,44 +50,23 @@ absl::Status CudaLocalGroup::CheckFit(const CommCall& call) const {
   return absl::OkStatus();
 }
 
-// The ranks whose calls can be enqueued together with this one; none as long as one of them has not called.
-std::vector<int> CudaLocalGroup::Complete(const CommCall& call) const {
-  std::vector<int> members;
-  if (call.operation != CommOperation::kSendReceive) {
-    for (const Posted& posted : posted_) {
-      if (posted.call == nullptr) return {};
-      members.push_back(posted.call->rank);
-    }
-    return members;
-  }
-  members = {call.rank};
-  for (size_t i = 0; i < members.size(); ++i) {
-    for (const CommPair& pair : posted_[members[i]].call->pairs) {
-      const CommCall* const peer = posted_[pair.peer].call.get();
-      if (peer == nullptr || const_cast<CommCall*>(peer)->FindPair(members[i]) == nullptr) return {};
-      if (std::ranges::count(members, pair.peer) == 0) members.push_back(pair.peer);
-    }
-  }
-  return members;
-}
-
-absl::Status CudaLocalGroup::Enqueue(std::span<const int> members) {
-  RETURN_IF_ERROR(Barrier(members, &Posted::ready));
-  for (int rank : members) RETURN_IF_ERROR(Work(rank));
-  RETURN_IF_ERROR(Barrier(members, &Posted::done));
-  for (int rank : members) {
-    Posted& posted = posted_[rank];
+// All ranks have called.
+absl::Status CudaLocalGroup::Enqueue() {
+  RETURN_IF_ERROR(Barrier(&Posted::ready));
+  for (size_t rank = 0; rank < posted_.size(); ++rank) RETURN_IF_ERROR(Work(static_cast<int>(rank)));
+  RETURN_IF_ERROR(Barrier(&Posted::done));
+  for (const Posted& posted : posted_) {
     posted.stream->OnEachRun([call = posted.call, count = posted.count] { count(*call); });
   }
   return absl::OkStatus();
 }
 
-// Every member's stream goes on when all have come here.
-absl::Status CudaLocalGroup::Barrier(std::span<const int> members, std::unique_ptr<CudaEvent> Posted::*event) {
-  for (int rank : members) RETURN_IF_ERROR(posted_[rank].stream->Record(*(posted_[rank].*event)));
-  for (int rank : members) {
-    for (int other : members) {
-      if (other != rank) RETURN_IF_ERROR(posted_[rank].stream->Wait(*(posted_[other].*event)));
+// Each rank's stream continues when the streams of all ranks have reached this point.
+absl::Status CudaLocalGroup::Barrier(std::unique_ptr<CudaEvent> Posted::*event) {
+  for (const Posted& posted : posted_) RETURN_IF_ERROR(posted.stream->Record(*(posted.*event)));
+  for (const Posted& posted : posted_) {
+    for (const Posted& other : posted_) {
+      if (&other != &posted) RETURN_IF_ERROR(posted.stream->Wait(*(other.*event)));
     }
   }
   return absl::OkStatus();
@@ -130,8 +98,6 @@ absl::Status CudaLocalGroup::Work(int rank) {
     case CommOperation::kAllGather:
     case CommOperation::kAllToAll:
       return PullBlocks(rank);
-    case CommOperation::kSendReceive:
-      return PullPairs(rank);
   }
   return absl::OkStatus();
 }
@@ -173,21 +139,6 @@ absl::Status CudaLocalGroup::PullBlocks(int rank) {
     // Of all_to_all a rank counts what it sends, of all_gather what comes to it.
     const int64_t crossed = all_to_all ? call.counts[peer.rank] : block.count;
     if (&peer != &call) call.wire += crossed * SizeOf(call.in.dtype);
-  }
-  return absl::OkStatus();
-}
-
-absl::Status CudaLocalGroup::PullPairs(int rank) {
-  CommCall& call = *posted_[rank].call;
-  for (size_t i = 0; i < call.self.received.size(); ++i) {
-    RETURN_IF_ERROR(Copy(rank, call.self.received[i].data, call.self.sent[i].data, call.self.sent[i].bytes()));
-  }
-  for (const CommPair& pair : call.pairs) {
-    for (const ConstBuffer& block : pair.sent) call.wire += block.bytes();
-    const CommPair& peer = *posted_[pair.peer].call->FindPair(rank);
-    for (size_t i = 0; i < pair.received.size(); ++i) {
-      RETURN_IF_ERROR(Copy(rank, pair.received[i].data, peer.sent[i].data, peer.sent[i].bytes()));
-    }
   }
   return absl::OkStatus();
 }

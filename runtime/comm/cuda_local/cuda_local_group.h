@@ -43,13 +43,11 @@ class CudaLocalGroup {
   CudaLocalGroup(int id, std::vector<int> ranks) : id_(id), ranks_(std::move(ranks)), posted_(ranks_.size()) {}
 
   absl::Status CheckFit(const CommCall& call) const;
-  std::vector<int> Complete(const CommCall& call) const;
-  absl::Status Enqueue(std::span<const int> members);
-  absl::Status Barrier(std::span<const int> members, std::unique_ptr<CudaEvent> Posted::*event);
+  absl::Status Enqueue();
+  absl::Status Barrier(std::unique_ptr<CudaEvent> Posted::*event);
   absl::Status Work(int rank);
   absl::Status Reduce(int rank, ElementRange block, std::span<void* const> outs);
   absl::Status PullBlocks(int rank);
-  absl::Status PullPairs(int rank);
   absl::Status Copy(int rank, void* to, const void* from, int64_t bytes);
 
   const int id_;

@@ -116,8 +116,6 @@ void CopyOwn(LocalCall& self) {
   } else if (self.operation == CommOperation::kAllToAll) {
     CopyBytes(At(self.out, CountedRange(self.receive_counts, self.rank).first),
               At(self.in, CountedRange(self.counts, self.rank).first), self.counts[self.rank] * SizeOf(self.in.dtype));
-  } else {
-    CopyBlocks(self.self, self.self);
   }
 }
 
@@ -149,44 +147,8 @@ PartBytes RunPart(int part, int parts, const LocalCall& self, LocalCall& worker,
       return ReducePart(part, parts, self, worker, calls);
     case CommOperation::kAllToAll:
       return self.sent.empty() ? AllToAllPart(part, parts, self, calls) : BlocksPart(part, parts, self, worker, calls);
-    case CommOperation::kSendReceive:
-      return {};  // pairs meet by themselves
   }
   return {};
-}
-
-LocalMeeting::LocalMeeting(LocalCall& call, CommPair& pair, LocalCall& peer, CommPair& peer_pair)
-    : call(call), peer(peer), pair_(pair), peer_pair_(peer_pair) {
-  for (const CommPair* sender : {&pair_, &peer_pair_}) {
-    for (const ConstBuffer& block : sender->sent) bytes_ += block.bytes();
-  }
-}
-
-// On to a block that is not yet taken as a whole.
-bool LocalMeeting::Seek() {
-  while (true) {
-    const std::vector<ConstBuffer>& sent = back_ ? peer_pair_.sent : pair_.sent;
-    if (block_ < sent.size() && offset_ < sent[block_].bytes()) return true;
-    offset_ = 0;
-    if (block_ < sent.size()) {
-      ++block_;
-    } else if (back_) {
-      return false;
-    } else {
-      back_ = true;
-      block_ = 0;
-    }
-  }
-}
-
-bool LocalMeeting::Take(Piece& piece) {
-  if (!Seek()) return false;
-  const ConstBuffer& from = (back_ ? peer_pair_ : pair_).sent[block_];
-  const Buffer& to = (back_ ? pair_ : peer_pair_).received[block_];
-  piece = {static_cast<const char*>(from.data) + offset_, static_cast<char*>(to.data) + offset_,
-           std::min(kPartBytes, from.bytes() - offset_), back_};
-  offset_ += piece.bytes;
-  return true;
 }
 
 }  // namespace partita

@@ -15,7 +15,7 @@
 namespace partita {
 namespace {
 
-// Bytes up to which the rank that came last does the work of all: those of all inputs, or of all blocks of a pair.
+// Bytes up to which the rank that came last does the work of all: those of all inputs.
 // Waking a rank takes 10 to 25 us on a small virtual machine, in which one thread copies some 200 KiB.
 constexpr int64_t kSmallBytes = 128 << 10;
 
@@ -61,9 +61,7 @@ absl::Status LocalGroup::Run(LocalCall& call) {
     aborted_ = status;
     Notify();
   }
-  if (status.ok()) {
-    status = call.operation == CommOperation::kSendReceive ? RunPairs(call, lock) : RunCollective(call, lock);
-  }
+  if (status.ok()) status = RunCollective(call, lock);
   lock.unlock();
   if (!status.ok()) abort_world_(status);
   return status;
@@ -73,7 +71,7 @@ absl::Status LocalGroup::Post(LocalCall& call) {
   call.sequence = ++sequences_[call.rank];
   if (!aborted_.ok()) return aborted_;
   if (posted_[call.rank] != nullptr) return Mismatch(call, *posted_[call.rank], "one rank runs two calls at a time");
-  if (call.operation != CommOperation::kSendReceive) RETURN_IF_ERROR(MatchCollective(call));
+  RETURN_IF_ERROR(MatchCollective(call));
   posted_[call.rank] = &call;
   return absl::OkStatus();
 }
@@ -82,11 +80,6 @@ absl::Status LocalGroup::Post(LocalCall& call) {
 absl::Status LocalGroup::MatchCollective(const LocalCall& call) {
   for (LocalCall* peer : posted_) {
     if (peer == nullptr) continue;
-    if (peer->operation == CommOperation::kSendReceive) {
-      const CommPair* const pair = peer->FindPair(call.rank);
-      if (pair != nullptr && !pair->met) return Mismatch(call, *peer, "different operations");
-      continue;
-    }
     const std::string why = FindMismatch(call, *peer);
     if (!why.empty()) return Mismatch(call, *peer, why);
   }
@@ -158,74 +151,6 @@ absl::Status LocalGroup::Leave(LocalCall& call, Lock& lock) {
 
 void LocalGroup::EndCopying() {
   if (--copying_ == 0 && !aborted_.ok()) Notify();
-}
-
-absl::Status LocalGroup::RunPairs(LocalCall& call, Lock& lock) {
-  call.unmet = static_cast<int>(call.pairs.size());
-  call.joinable = nullptr;
-  for (CommPair& pair : call.pairs) pair.met = false;
-  for (CommPair& pair : call.pairs) {
-    if (const absl::Status status = MeetPeer(call, pair, lock); !status.ok()) {
-      if (aborted_.ok()) aborted_ = status;
-      Notify();
-      break;
-    }
-  }
-  while (call.unmet != 0 && aborted_.ok()) {
-    if (call.joinable != nullptr && CopyPiece(*call.joinable, lock)) continue;
-    WaitUntil(call, lock, [&] { return call.unmet == 0 || call.joinable != nullptr || !aborted_.ok(); });
-  }
-  if (call.unmet != 0) return Leave(call, lock);
-  posted_[call.rank] = nullptr;
-  return absl::OkStatus();
-}
-
-// If the peer is there, exchanges the blocks, with its help if it wakes in time; else the peer will, when it comes.
-absl::Status LocalGroup::MeetPeer(LocalCall& call, CommPair& pair, Lock& lock) {
-  LocalCall* const peer = posted_[pair.peer];
-  if (!aborted_.ok() || pair.met || peer == nullptr) return absl::OkStatus();
-  if (peer->operation != CommOperation::kSendReceive) return Mismatch(call, *peer, "different operations");
-  CommPair* const peer_pair = peer->FindPair(call.rank);
-  if (peer_pair == nullptr || peer_pair->met) return absl::OkStatus();  // its call for us is a later one
-  const std::string why = FindMismatch(pair, *peer_pair);
-  if (!why.empty()) return Mismatch(call, *peer, why);
-  pair.met = true;
-  peer_pair->met = true;
-  LocalMeeting meeting(call, pair, *peer, *peer_pair);
-  ++copying_;  // until the end: neither leaves before
-  if (meeting.bytes() > kSmallBytes && peer->joinable == nullptr) {
-    peer->joinable = &meeting;
-    Notify();
-  }
-  if (meeting.bytes() == 0) EndMeeting(meeting);
-  while (CopyPiece(meeting, lock)) continue;
-  WaitUntil(call, lock, [&] { return meeting.ended; });
-  return absl::OkStatus();
-}
-
-// False: nothing is left to copy, though some of it may be under way.
-bool LocalGroup::CopyPiece(LocalMeeting& meeting, Lock& lock) {
-  LocalMeeting::Piece piece;
-  if (!meeting.Take(piece)) {
-    if (meeting.peer.joinable == &meeting) meeting.peer.joinable = nullptr;
-    return false;
-  }
-  lock.unlock();
-  CopyBytes(piece.to, piece.from, piece.bytes);
-  lock.lock();
-  (piece.back ? meeting.peer : meeting.call).wire += piece.bytes;
-  meeting.copied += piece.bytes;
-  if (meeting.copied == meeting.bytes()) EndMeeting(meeting);
-  return true;
-}
-
-// By the one of the two who copied the last piece: the other may sleep.
-void LocalGroup::EndMeeting(LocalMeeting& meeting) {
-  meeting.ended = true;
-  --meeting.call.unmet;
-  --meeting.peer.unmet;
-  EndCopying();
-  Notify();
 }
 
 void LocalGroup::GiveUp(const LocalCall& call) {

@@ -2,9 +2,7 @@
 //
 // The last rank to arrive at a collective finds the calls of all others, and begins to copy and reduce. The work of
 // each rank is cut into parts; ranks that wake take unstarted parts, so that no rank waits for one that is still
-// asleep. The last rank does small work alone: one hand-over between threads costs more than tens of kilobytes. Pairs
-// of a SendReceive are matched one by one; the rank that arrives second copies both ways, in pieces, and the other
-// helps when it wakes.
+// asleep. The last rank does small work alone: one hand-over between threads costs more than tens of kilobytes.
 //
 // Ranks with a core each arrive at most collectives within less time than a thread takes to block and wake up. So a
 // waiting rank first spins for that time without the lock, and only then blocks.
@@ -51,10 +49,6 @@ class LocalGroup {
   void BeginRound();
   void EndRound();
   bool DoPart(LocalCall& worker, Lock& lock);
-  absl::Status RunPairs(LocalCall& call, Lock& lock);
-  absl::Status MeetPeer(LocalCall& call, CommPair& pair, Lock& lock);
-  bool CopyPiece(LocalMeeting& meeting, Lock& lock);
-  void EndMeeting(LocalMeeting& meeting);
   bool IsSmall() const;
 
   absl::Status Post(LocalCall& call);
@@ -85,7 +79,7 @@ class LocalGroup {
   uint64_t round_ = 0;              // collectives that have ended
   int parts_ = 0;                   // into which the work of each rank is cut; 0: not all have come
   int undone_ = 0;                  // parts of all ranks that have not ended
-  int copying_ = 0;  // parts and meetings that touch buffers now; an aborted call returns only when it is 0
+  int copying_ = 0;                 // parts that touch buffers now; an aborted call returns only when it is 0
   absl::Status aborted_;
 };
 

@@ -99,7 +99,6 @@ absl::Status NcclGroup::Enqueue(const CommCall& call, CudaStream& stream) {
 
 absl::Status NcclGroup::EnqueueWork(const CommCall& call, CudaStream& stream) {
   ASSIGN_OR_RETURN(cudaStream_t const handle, stream.BeginWork());
-  bool own = false;  // there may be something to copy to oneself
   {
     std::unique_lock lock(mutex_);
     if (comm_ == nullptr) return Unavailable("group {}: {}: the group was aborted", id(), call.Describe());
@@ -114,13 +113,11 @@ absl::Status NcclGroup::EnqueueWork(const CommCall& call, CudaStream& stream) {
         RETURN_IF_ERROR(Blocks(call, handle));
         break;
       case CommOperation::kAllToAll:
-      case CommOperation::kSendReceive:
         RETURN_IF_ERROR(Grouped(call, handle));
-        own = true;
     }
     RETURN_IF_ERROR(Settle(lock, call.Describe()));
   }
-  return own ? CopyOwn(call, stream) : absl::OkStatus();
+  return call.operation == CommOperation::kAllToAll ? CopyOwn(call, stream) : absl::OkStatus();
 }
 
 absl::Status NcclGroup::Whole(const CommCall& call, cudaStream_t stream) {
@@ -174,43 +171,31 @@ absl::Status NcclGroup::Blocks(const CommCall& call, cudaStream_t stream) {
   return status.ok() ? ended : status;
 }
 
-// Blocks between pairs of ranks; those to oneself are copied, and empty ones do not exist for either side.
+// The blocks of an all_to_all. NCCL neither sends nor receives empty ones; CopyOwn copies the rank's block to itself.
 absl::Status NcclGroup::Grouped(const CommCall& call, cudaStream_t stream) {
   RETURN_IF_ERROR(Check(api_->ncclGroupStart(), "ncclGroupStart", call.Describe()));
   absl::Status status;
-  const auto send = [&](int peer, const void* from, int64_t count, DType dtype) {
-    if (!status.ok() || count == 0) return;
-    status = Check(api_->ncclSend(from, Count(count), TypeOf(dtype), peer, comm_, stream), "ncclSend", call.Describe());
-  };
-  const auto receive = [&](int peer, void* to, int64_t count, DType dtype) {
-    if (!status.ok() || count == 0) return;
-    status = Check(api_->ncclRecv(to, Count(count), TypeOf(dtype), peer, comm_, stream), "ncclRecv", call.Describe());
-  };
-  if (call.operation == CommOperation::kAllToAll) {
-    for (int peer = 0; peer < size_; ++peer) {
-      if (peer == rank_) continue;
-      const ElementRange sent = CountedRange(call.counts, peer), received = CountedRange(call.receive_counts, peer);
-      send(peer, At(call.in, sent.first), sent.count, call.in.dtype);
-      receive(peer, At(call.out, received.first), received.count, call.out.dtype);
+  for (int peer = 0; peer < size_ && status.ok(); ++peer) {
+    if (peer == rank_) continue;
+    const ElementRange sent = CountedRange(call.counts, peer), received = CountedRange(call.receive_counts, peer);
+    if (sent.count > 0) {
+      status =
+          Check(api_->ncclSend(At(call.in, sent.first), Count(sent.count), TypeOf(call.in.dtype), peer, comm_, stream),
+                "ncclSend", call.Describe());
     }
-  }
-  for (const CommPair& pair : call.pairs) {
-    for (const ConstBuffer& block : pair.sent) send(pair.peer, block.data, block.count, block.dtype);
-    for (const Buffer& block : pair.received) receive(pair.peer, block.data, block.count, block.dtype);
+    if (received.count > 0 && status.ok()) {
+      status = Check(api_->ncclRecv(At(call.out, received.first), Count(received.count), TypeOf(call.out.dtype), peer,
+                                    comm_, stream),
+                     "ncclRecv", call.Describe());
+    }
   }
   const absl::Status ended = Check(api_->ncclGroupEnd(), "ncclGroupEnd", call.Describe());
   return status.ok() ? ended : status;
 }
 
 absl::Status NcclGroup::CopyOwn(const CommCall& call, CudaStream& stream) {
-  if (call.operation == CommOperation::kAllToAll) {
-    const ElementRange from = CountedRange(call.counts, rank_), to = CountedRange(call.receive_counts, rank_);
-    return stream.Copy(At(call.out, to.first), At(call.in, from.first), from.count * SizeOf(call.in.dtype));
-  }
-  for (size_t i = 0; i < call.self.received.size(); ++i) {
-    RETURN_IF_ERROR(stream.Copy(call.self.received[i].data, call.self.sent[i].data, call.self.sent[i].bytes()));
-  }
-  return absl::OkStatus();
+  const ElementRange from = CountedRange(call.counts, rank_), to = CountedRange(call.receive_counts, rank_);
+  return stream.Copy(At(call.out, to.first), At(call.in, from.first), from.count * SizeOf(call.in.dtype));
 }
 
 absl::Status NcclGroup::PollError() {

@@ -50,11 +50,7 @@ absl::Status BlockCall::Prepare(PeerMesh& mesh, PeerReader& reader, std::span<co
   reader_ = &reader;
   ranks_ = ranks;
   if (reduces()) return PrepareReduction(scratch);
-  if (operation == CommOperation::kSendReceive) {
-    PreparePairs();
-  } else {
-    PrepareMoves();
-  }
+  PrepareMoves();
   return absl::OkStatus();
 }
 
@@ -77,26 +73,8 @@ void BlockCall::PrepareMoves() {
   }
 }
 
-void BlockCall::PreparePairs() {
-  for (const CommPair& pair : pairs) {
-    const auto tag = [](size_t index, size_t blocks, DType dtype) {
-      return HashOf({kMoveBlock, static_cast<int64_t>(CommOperation::kSendReceive), static_cast<int64_t>(index),
-                     static_cast<int64_t>(blocks), static_cast<int64_t>(dtype)});
-    };
-    for (size_t b = 0; b < pair.sent.size(); ++b) {
-      const ConstBuffer& block = pair.sent[b];
-      AddSend(sends_, pair.peer, block.data, block.bytes(), tag(b, pair.sent.size(), block.dtype));
-    }
-    for (size_t b = 0; b < pair.received.size(); ++b) {
-      const Buffer& block = pair.received[b];
-      AddReceive(receives_, pair.peer, block.data, block.bytes(), tag(b, pair.received.size(), block.dtype));
-    }
-  }
-}
-
-absl::Status BlockCall::Run(uint64_t run, std::span<const uint64_t> runs_by_peer) {
+absl::Status BlockCall::Run(uint64_t run) {
   run_ = run;
-  runs_by_peer_ = runs_by_peer;
   for (PeerBlock& block : receives_) Receive(block);
   for (int64_t chunk = 0; chunk < std::min<int64_t>(2, chunks_); ++chunk) PostChunk(chunk);
   for (PeerBlock& block : sends_) Send(block);
@@ -109,11 +87,11 @@ absl::Status BlockCall::Run(uint64_t run, std::span<const uint64_t> runs_by_peer
   }
   for (PeerBlock& block : receives_) {
     RETURN_IF_ERROR(AwaitReceive(block));
-    wire += operation == CommOperation::kSendReceive || reads_peers_ ? 0 : block.passage.bytes();
+    wire += reads_peers_ ? 0 : block.passage.bytes();
   }
   RETURN_IF_ERROR(AwaitSends());
   if (exchanges_) ReduceExchanged();
-  if (operation == CommOperation::kSendReceive || operation == CommOperation::kAllToAll) {
+  if (operation == CommOperation::kAllToAll) {
     wire = 0;
     for (const PeerBlock& block : sends_) wire += block.passage.bytes();
   }
@@ -131,14 +109,11 @@ void BlockCall::CopyOwn() {
       return CopyBytes(At(out, CountedRange(receive_counts, rank).first), At(in, CountedRange(counts, rank).first),
                        counts[rank] * SizeOf(in.dtype));
     default:
-      CopyBlocks(self, self);
+      return;  // reductions
   }
 }
 
-uint64_t BlockCall::SlotOf(const PeerBlock& block) const {
-  const uint64_t run = runs_by_peer_.empty() ? run_ : runs_by_peer_[block.peer];
-  return MixBits(block.tag ^ MixBits(run));
-}
+uint64_t BlockCall::SlotOf(const PeerBlock& block) const { return MixBits(block.tag ^ MixBits(run_)); }
 
 void BlockCall::Send(PeerBlock& block) { mesh_->Send(block.passage, SlotOf(block)); }
 

@@ -1,6 +1,6 @@
 // One rank's part of a collective as messages between pairs of ranks, and how it is run.
 //
-//   all_gather, broadcast, all_to_all, send_receive   every block goes straight from its owner to its receivers
+//   all_gather, broadcast, all_to_all   every block goes straight from its owner to its receivers
 //   reduce_scatter, reduce     each input block goes to its owner in chunks; the owner adds a chunk of all ranks in
 //                              ascending rank order while the next one is on its way
 //   all_reduce                 the same over balanced blocks; a reduced chunk leaves at once for all ranks. If it is
@@ -57,10 +57,9 @@ struct BlockCall : CommCall {
   absl::Status Prepare(PeerMesh& mesh, PeerReader& reader, std::span<const int> ranks,
                        std::shared_ptr<ReductionScratch>& scratch);
 
-  // Moves and reduces. Slots combine the tags with what distinguishes this call from all others: `run` (of the group),
-  // and for send_receive the peer. kUnavailable: a connection ended, or the mesh was closed; buffers may still be in
-  // use until it is.
-  absl::Status Run(uint64_t run, std::span<const uint64_t> runs_by_peer);
+  // Moves and reduces. Slots combine the tags with `run`, which is the same on all ranks and differs between the calls of
+  // a world. kUnavailable: a connection ended, or the mesh was closed; buffers may still be in use until it is.
+  absl::Status Run(uint64_t run);
 
   // The peer for whose block Run waits now (position in the group), -1: none. Any thread.
   std::atomic<int> awaited{-1};
@@ -83,7 +82,6 @@ struct BlockCall : CommCall {
   void AddSend(Blocks& blocks, int peer, const void* data, int64_t bytes, uint64_t tag);
   void AddReceive(Blocks& blocks, int peer, void* data, int64_t bytes, uint64_t tag);
   void PrepareMoves();
-  void PreparePairs();
 
   // block_reduction.cc
   absl::Status PrepareReduction(std::shared_ptr<ReductionScratch>& scratch);
@@ -142,7 +140,6 @@ struct BlockCall : CommCall {
   std::vector<char> notes_;                          // what comes with them, which says nothing
 
   uint64_t run_ = 0;
-  std::span<const uint64_t> runs_by_peer_;
 };
 
 }  // namespace partita

@@ -5,39 +5,12 @@
 #include <algorithm>
 #include <cstring>
 #include <iterator>
-#include <span>
-#include <string_view>
 
 #include "runtime/comm/peer_status.h"
 #include "runtime/comm/processes/slot_hash.h"
 
 namespace partita {
 namespace {
-
-void AddBlocks(const CommPair& pair, PeerMessage& message) {
-  message.exchanges = 1;
-  message.blocks_sent = static_cast<int32_t>(pair.sent.size());
-  message.blocks_received = static_cast<int32_t>(pair.received.size());
-  size_t next = 0;
-  const auto add = [&](const ConstBuffer& buffer) {
-    if (next < message.blocks.size()) message.blocks[next++] = {buffer.count, buffer.dtype};
-  };
-  for (const ConstBuffer& buffer : pair.sent) add(buffer);
-  for (const Buffer& buffer : pair.received) add(buffer);
-}
-
-bool AllBlocksListed(const PeerMessage& probe) {
-  return int64_t{probe.blocks_sent} + probe.blocks_received <= PeerMessage::kMostBlocks;
-}
-
-// The blocks of the peer's call for this rank, all of which the probe lists.
-CommPair PairOf(const PeerMessage& probe) {
-  CommPair pair;
-  const PeerMessage::Block* next = probe.blocks.data();
-  for (int b = 0; b < probe.blocks_sent; ++b, ++next) pair.sent.push_back({nullptr, next->count, next->dtype});
-  for (int b = 0; b < probe.blocks_received; ++b, ++next) pair.received.push_back({nullptr, next->count, next->dtype});
-  return pair;
-}
 
 // The peer's collective, as far as the probe tells.
 void FillCall(const PeerMessage& probe, const CommCall& own, int peer, CommCall& call) {
@@ -64,13 +37,6 @@ bool IsOneOf(Enum value, Enum last) {
 
 bool IsDType(DType dtype) { return std::ranges::find(kDTypes, dtype) != std::end(kDTypes); }
 
-bool AreBlocks(const PeerMessage& probe) {
-  if (probe.blocks_sent < 0 || probe.blocks_received < 0) return false;
-  const int64_t all = int64_t{probe.blocks_sent} + probe.blocks_received;
-  const auto listed = std::span(probe.blocks).first(std::min<int64_t>(all, PeerMessage::kMostBlocks));
-  return std::ranges::all_of(listed, [](const auto& block) { return block.count >= 0 && IsDType(block.dtype); });
-}
-
 }  // namespace
 
 void PeerMessage::SetText(const std::string& value) {
@@ -81,13 +47,11 @@ void PeerMessage::SetText(const std::string& value) {
 
 std::string PeerMessage::Text() const { return {text.data(), strnlen(text.data(), text.size())}; }
 
-PeerMessage ProbeOf(const CommCall& call, int group, int peer, int64_t collectives, int64_t pair_sequence) {
+PeerMessage ProbeOf(const CommCall& call, int group, int peer) {
   PeerMessage message;
   message.kind = PeerMessage::Kind::kProbe;
   message.group = group;
   message.sequence = call.sequence;
-  message.collectives = collectives;
-  message.pair_sequence = pair_sequence;
   message.operation = call.operation;
   message.reduction = call.reduction;
   message.root = call.root;
@@ -100,8 +64,6 @@ PeerMessage ProbeOf(const CommCall& call, int group, int peer, int64_t collectiv
     message.to_receiver = call.counts[peer];
     message.from_receiver = call.receive_counts[peer];
   }
-  const auto pair = std::ranges::find(call.pairs, peer, &CommPair::peer);
-  if (pair != call.pairs.end()) AddBlocks(*pair, message);
   message.SetText(call.Describe());
   return message;
 }
@@ -121,34 +83,14 @@ std::string FindFlaw(const PeerMessage& message) {
   if (!IsOneOf(message.kind, Kind::kLeave)) return fmt::format("kind {}", static_cast<int>(message.kind));
   if (message.kind == Kind::kAbort) return message.code == 0 ? "a failure without a code" : "";
   if (message.kind != Kind::kProbe) return "";
-  if (!IsOneOf(message.operation, CommOperation::kSendReceive)) {
+  if (!IsOneOf(message.operation, CommOperation::kAllToAll)) {
     return fmt::format("operation {}", static_cast<int>(message.operation));
   }
-  if (!IsDType(message.in_dtype) || !IsDType(message.out_dtype)) return "elements of an unknown type";
-  if (AreBlocks(message)) return "";
-  return fmt::format("{} blocks sent and {} received", message.blocks_sent, message.blocks_received);
+  return IsDType(message.in_dtype) && IsDType(message.out_dtype) ? "" : "elements of an unknown type";
 }
 
-std::string FindMismatch(const CommCall& call, int peer, const PeerMessage& probe, int64_t collectives,
-                         int64_t pair_sequence) {
-  const bool own_pairs = call.operation == CommOperation::kSendReceive;
-  const bool its_pairs = probe.operation == CommOperation::kSendReceive;
-  const auto own_pair = std::ranges::find(call.pairs, peer, &CommPair::peer);
-  const bool own_exchanges = own_pair != call.pairs.end();
-  if (own_pairs && its_pairs) {
-    if (!own_exchanges || probe.exchanges == 0 || pair_sequence != probe.pair_sequence) return "";
-    return AllBlocksListed(probe) ? FindMismatch(*own_pair, PairOf(probe)) : "";
-  }
-  if (own_pairs) {
-    // The peer is in a collective that this rank makes later, and has not made the exchange before it.
-    const bool never = own_exchanges && probe.collectives > collectives && probe.pair_sequence < pair_sequence;
-    return never ? "different operations" : "";
-  }
-  if (its_pairs) {
-    const bool never = probe.exchanges != 0 && collectives > probe.collectives && pair_sequence < probe.pair_sequence;
-    return never ? "different operations" : "";
-  }
-  if (collectives != probe.collectives) return "";
+std::string FindMismatch(const CommCall& call, int peer, const PeerMessage& probe) {
+  if (call.sequence != probe.sequence) return "";
   CommCall other;
   FillCall(probe, call, peer, other);
   return FindMismatch(call, other);

@@ -5,7 +5,6 @@
 
 #include <array>
 #include <cstdint>
-#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
@@ -16,20 +15,12 @@ namespace partita {
 // Sent as it lies in memory: only hosts of one byte order meet (transport/handshake.h).
 struct PeerMessage {
   enum class Kind : int32_t { kProbe, kAnswer, kAbort, kLeave };
-  static constexpr int kMostBlocks = 32;
-
-  struct Block {
-    int64_t count;
-    DType dtype;
-  };
 
   Kind kind = Kind::kAnswer;
   int32_t group = 0;
 
   // kProbe: the call in which the sender waits.
-  int64_t sequence = 0;       // the call's sequence number at the sender
-  int64_t collectives = 0;    // calls so far that all ranks of the group make
-  int64_t pair_sequence = 0;  // calls so far that only the two make
+  int64_t sequence = 0;  // of the sender's calls in the group
   CommOperation operation = CommOperation::kAllReduce;
   Reduction reduction = Reduction::kSum;
   int32_t root = 0;
@@ -37,9 +28,6 @@ struct PeerMessage {
   int64_t in_count = 0, out_count = 0;
   uint64_t counts_hash = 0;
   int64_t to_receiver = 0, from_receiver = 0;  // all_to_all
-  uint8_t exchanges = 0;                       // send_receive: has blocks for the receiver, or waits for some of it
-  int32_t blocks_sent = 0, blocks_received = 0;
-  std::array<Block, kMostBlocks> blocks = {};  // the first of them: those sent, then those received
 
   // kAbort: the code and message; kProbe: Describe().
   int32_t code = 0;
@@ -50,7 +38,7 @@ struct PeerMessage {
 };
 
 // `peer`: the position in the group of the rank that will receive it.
-PeerMessage ProbeOf(const CommCall& call, int group, int peer, int64_t collectives, int64_t pair_sequence);
+PeerMessage ProbeOf(const CommCall& call, int group, int peer);
 
 PeerMessage AbortOf(const absl::Status& status);
 
@@ -61,10 +49,9 @@ absl::Status StatusOf(const PeerMessage& abort);
 // other functions can take the message.
 std::string FindFlaw(const PeerMessage& message);
 
-// Why this rank's call, which is under way, can never meet the call of a probe that `peer` has sent; empty if it can,
-// or if one of the two is only late. `collectives`, `pair_sequence`: of this rank, with its present call.
-std::string FindMismatch(const CommCall& call, int peer, const PeerMessage& probe, int64_t collectives,
-                         int64_t pair_sequence);
+// Why this rank's call, which is under way, and the call of a probe that `peer` sent cannot be parts of one collective;
+// empty if they can, or if one of the two ranks is only late.
+std::string FindMismatch(const CommCall& call, int peer, const PeerMessage& probe);
 
 }  // namespace partita
 

@@ -18,9 +18,7 @@ struct ProcessGroup {
   int rank = 0;            // position of this one
 
   int64_t calls = 0;
-  int64_t collectives = 0;              // of them, those that all ranks make
-  std::vector<int64_t> pair_sequences;  // of the others, those with blocks for a peer, by position
-  BlockCall* call = nullptr;            // under way
+  BlockCall* call = nullptr;  // under way
   std::chrono::steady_clock::time_point begin;
 
   // "group 7: all_reduce of 20 f32 (sum), sequence number 2", of the call under way.

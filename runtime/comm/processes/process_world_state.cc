@@ -59,12 +59,11 @@ absl::StatusOr<ProcessGroup*> ProcessWorldState::Join(int id, std::vector<int> r
   group = std::make_unique<ProcessGroup>();
   group->id = id;
   group->rank = static_cast<int>(std::ranges::find(ranks, rank) - ranks.begin());
-  group->pair_sequences.resize(ranks.size());
   group->ranks = std::move(ranks);
   return group.get();
 }
 
-absl::Status ProcessWorldState::Begin(ProcessGroup& group, BlockCall& call, std::vector<uint64_t>& runs_by_peer) {
+absl::Status ProcessWorldState::Begin(ProcessGroup& group, BlockCall& call) {
   Lock lock(mutex_);
   call.sequence = ++group.calls;
   RETURN_IF_ERROR(aborted_);
@@ -73,25 +72,14 @@ absl::Status ProcessWorldState::Begin(ProcessGroup& group, BlockCall& call, std:
                                                {mesh_->rank(), call.Describe(), call.sequence},
                                                {mesh_->rank(), group.call->Describe(), group.call->sequence}));
   }
-  if (call.operation != CommOperation::kSendReceive) {
-    ++group.collectives;
-  } else {
-    runs_by_peer.resize(group.ranks.size());
-    for (const CommPair& pair : call.pairs) {
-      const int64_t sequence = ++group.pair_sequences[pair.peer];
-      runs_by_peer[pair.peer] = HashOf({group.id, sequence, 1});
-    }
-  }
   group.call = &call;
   group.begin = Clock::now();
   return absl::OkStatus();
 }
 
 absl::Status ProcessWorldState::Run(ProcessGroup& group, BlockCall& call) {
-  std::vector<uint64_t> runs_by_peer;
-  if (const absl::Status begun = Begin(group, call, runs_by_peer); !begun.ok()) return EndFailed(begun);
-  const uint64_t run = HashOf({group.id, group.collectives, 0});
-  const absl::Status status = call.Run(run, runs_by_peer);
+  if (const absl::Status begun = Begin(group, call); !begun.ok()) return EndFailed(begun);
+  const absl::Status status = call.Run(HashOf({group.id, call.sequence}));
   if (status.ok()) {
     Lock lock(mutex_);
     group.call = nullptr;
@@ -206,8 +194,7 @@ void ProcessWorldState::HearProbe(int rank, const PeerMessage& probe) {
     const auto place = std::ranges::find(group.ranks, rank);
     if (place == group.ranks.end()) return;
     const int position = static_cast<int>(place - group.ranks.begin());
-    const std::string why =
-        FindMismatch(*group.call, position, probe, group.collectives, group.pair_sequences[position]);
+    const std::string why = FindMismatch(*group.call, position, probe);
     if (why.empty()) return;
     mismatch = MismatchMessage(group.id, why, {mesh_->rank(), group.call->Describe(), group.call->sequence},
                                {rank, probe.Text(), probe.sequence});
@@ -274,8 +261,7 @@ void ProcessWorldState::Ask(ProcessGroup& group, int position, Clock::time_point
   const int rank = group.ranks[position];
   peers_[rank].asked = true;
   peers_[rank].heard = now;
-  mesh_->Say(rank,
-             BytesOf(ProbeOf(*group.call, group.id, position, group.collectives, group.pair_sequences[position])));
+  mesh_->Say(rank, BytesOf(ProbeOf(*group.call, group.id, position)));
 }
 
 std::string ProcessWorldState::InFlight() const {

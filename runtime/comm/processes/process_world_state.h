@@ -67,7 +67,7 @@ class ProcessWorldState {
   absl::Status Examine(ProcessGroup& group, Clock::time_point now);
   void Ask(ProcessGroup& group, int position, Clock::time_point now);
 
-  absl::Status Begin(ProcessGroup& group, BlockCall& call, std::vector<uint64_t>& runs_by_peer);
+  absl::Status Begin(ProcessGroup& group, BlockCall& call);
   absl::Status EndFailed(const absl::Status& status);
   std::string InFlightLocked() const;
 

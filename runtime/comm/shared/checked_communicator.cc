@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <numeric>
 #include <utility>
+#include <vector>
 
 #include "runtime/base/status.h"
 #include "runtime/device/cycle_clock.h"
@@ -31,8 +32,9 @@ absl::Status CheckGroup(int group_id, std::span<const int> ranks, int rank, int 
 }
 
 void CheckedCommunicator::Count(const CommCall& call) {
-  const bool sends = call.operation == CommOperation::kSendReceive || call.operation == CommOperation::kAllToAll;
-  const int64_t payload = sends ? call.wire : call.rank == 0 ? call.FullBytes() : 0;
+  const int64_t payload = call.operation == CommOperation::kAllToAll ? call.wire
+                          : call.rank == 0                           ? call.FullBytes()
+                                                                     : 0;
   calls_.fetch_add(1, std::memory_order_relaxed);
   payload_.fetch_add(payload, std::memory_order_relaxed);
   wire_.fetch_add(call.wire, std::memory_order_relaxed);
@@ -208,39 +210,6 @@ absl::Status CheckedCommunicator::AllToAllBlocks(ConstBuffer in, std::span<const
   call->received.assign(received.begin(), received.end());
   const std::string why = FindMismatch(*call, *call);
   if (!why.empty()) return InvalidArgument("rank {}: the block to itself: {}", rank_, why);
-  return Enqueue(std::move(call), stream);
-}
-
-absl::Status CheckedCommunicator::SortTransfers(std::span<const Transfer> transfers, std::vector<CommPair>& pairs,
-                                                CommPair& self) const {
-  self.peer = rank_;
-  for (const Transfer& transfer : transfers) {
-    RETURN_IF_ERROR(CheckRank("peer", transfer.peer));
-    const ConstBuffer buffer = transfer.send ? transfer.from : ConstBuffer(transfer.to);
-    RETURN_IF_ERROR(CheckBuffer(transfer.send ? "a block sent" : "a block received", buffer, buffer.count));
-    CommPair* pair = &self;
-    if (transfer.peer != rank_) {
-      const auto found = std::ranges::find(pairs, transfer.peer, &CommPair::peer);
-      pair = found != pairs.end() ? &*found : &pairs.emplace_back();
-      pair->peer = transfer.peer;
-    }
-    if (transfer.send) {
-      pair->sent.push_back(transfer.from);
-    } else {
-      pair->received.push_back(transfer.to);
-    }
-  }
-  const std::string why = FindMismatch(self, self);
-  return why.empty() ? absl::OkStatus() : InvalidArgument("rank {}: blocks to itself: {}", rank_, why);
-}
-
-absl::Status CheckedCommunicator::SendReceive(std::span<const Transfer> transfers, Stream& stream) {
-  std::vector<CommPair> pairs;
-  CommPair self;
-  RETURN_IF_ERROR(SortTransfers(transfers, pairs, self));
-  ASSIGN_OR_RETURN(std::unique_ptr<CommCall> call, Begin(CommOperation::kSendReceive, stream));
-  call->pairs = std::move(pairs);
-  call->self = std::move(self);
   return Enqueue(std::move(call), stream);
 }
 

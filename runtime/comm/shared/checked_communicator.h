@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -36,7 +35,6 @@ class CheckedCommunicator : public Communicator {
                         std::span<const int64_t> receive_counts, Stream& stream) override;
   absl::Status AllToAllBlocks(ConstBuffer in, std::span<const StridedBlock> sent, Buffer out,
                               std::span<const StridedBlock> received, Stream& stream) override;
-  absl::Status SendReceive(std::span<const Transfer> transfers, Stream& stream) override;
   CommBytes bytes() const override;
 
  protected:
@@ -61,7 +59,6 @@ class CheckedCommunicator : public Communicator {
   absl::Status CheckReducible(DType dtype) const;
   absl::Status CheckSameType(DType in, DType out) const;
   absl::Status CheckRank(const char* name, int rank) const;
-  absl::Status SortTransfers(std::span<const Transfer> transfers, std::vector<CommPair>& pairs, CommPair& self) const;
   absl::StatusOr<std::unique_ptr<CommCall>> Begin(CommOperation operation, const Stream& stream) const;
 
   const int rank_;

@@ -23,15 +23,8 @@ const char* Name(CommOperation operation) {
       return "reduce";
     case CommOperation::kAllToAll:
       return "all_to_all";
-    case CommOperation::kSendReceive:
-      return "send_receive";
   }
   return "?";
-}
-
-CommPair* CommCall::FindPair(int peer) {
-  const auto pair = std::ranges::find(pairs, peer, &CommPair::peer);
-  return pair == pairs.end() ? nullptr : &*pair;
 }
 
 std::string CommCall::Describe() const {
@@ -50,11 +43,6 @@ std::string CommCall::Describe() const {
       return fmt::format("{} of {} {} ({}) to {}", name, in.count, dtype, Name(reduction), root);
     case CommOperation::kAllToAll:
       return fmt::format("{} of [{}] to [{}] {}", name, fmt::join(counts, ","), fmt::join(receive_counts, ","), dtype);
-    case CommOperation::kSendReceive: {
-      std::vector<int> peers;
-      for (const CommPair& pair : pairs) peers.push_back(pair.peer);
-      return fmt::format("{} with [{}]", name, fmt::join(peers, ","));
-    }
   }
   return name;
 }
@@ -69,8 +57,7 @@ int64_t CommCall::FullBytes() const {
     case CommOperation::kBroadcast:
       return out.bytes();
     case CommOperation::kAllToAll:
-    case CommOperation::kSendReceive:
-      return 0;  // their payload is what they send
+      return 0;  // its payload is what each rank sends
   }
   return 0;
 }
@@ -86,7 +73,6 @@ int64_t CommCall::CommonCount() const {
     case CommOperation::kReduceScatter:
       return std::accumulate(counts.begin(), counts.end(), int64_t{0});
     case CommOperation::kAllToAll:
-    case CommOperation::kSendReceive:
       return -1;
   }
   return -1;
@@ -111,13 +97,6 @@ int64_t CommCall::WireBytes(int64_t size) const {
     case CommOperation::kAllGather:
     case CommOperation::kAllToAll:
       return but_own(counts) * SizeOf(in.dtype);
-    case CommOperation::kSendReceive: {
-      int64_t bytes = 0;
-      for (const CommPair& pair : pairs) {
-        for (const ConstBuffer& block : pair.sent) bytes += block.bytes();
-      }
-      return bytes;
-    }
   }
   return 0;
 }
@@ -161,21 +140,6 @@ std::string FindMismatch(const CommCall& a, const CommCall& b) {
   return a.reduction == b.reduction ? "" : "different reductions";
 }
 
-std::string FindMismatch(const CommPair& a, const CommPair& b) {
-  const auto one_way = [](const std::vector<ConstBuffer>& sent, const std::vector<Buffer>& received) -> std::string {
-    if (sent.size() != received.size()) return fmt::format("{} blocks sent, {} received", sent.size(), received.size());
-    for (size_t i = 0; i < sent.size(); ++i) {
-      if (sent[i].count != received[i].count || sent[i].dtype != received[i].dtype) {
-        return fmt::format("block {}: {} {} sent, {} {} received", i, sent[i].count, Name(sent[i].dtype),
-                           received[i].count, Name(received[i].dtype));
-      }
-    }
-    return "";
-  };
-  const std::string forth = one_way(a.sent, b.received);
-  return forth.empty() ? one_way(b.sent, a.received) : forth;
-}
-
 std::string MismatchMessage(int group, const std::string& why, const NamedCall& a, const NamedCall& b) {
   const NamedCall& first = a.rank <= b.rank ? a : b;
   const NamedCall& second = a.rank <= b.rank ? b : a;
@@ -192,15 +156,6 @@ ElementRange BalancedRange(int64_t n, int64_t p, int64_t rank) {
 ElementRange CountedRange(std::span<const int64_t> counts, int rank) {
   const auto before = counts.first(static_cast<size_t>(rank));
   return {std::accumulate(before.begin(), before.end(), int64_t{0}), counts[rank]};
-}
-
-int64_t CopyBlocks(const CommPair& from, const CommPair& to) {
-  int64_t bytes = 0;
-  for (size_t i = 0; i < from.sent.size(); ++i) {
-    CopyBytes(to.received[i].data, from.sent[i].data, from.sent[i].bytes());
-    bytes += from.sent[i].bytes();
-  }
-  return bytes;
 }
 
 int64_t SetBlockCopy(const CommCall& from, const CommCall& to, int part, int parts, StridedCopy& copy) {

@@ -17,18 +17,10 @@ namespace partita {
 
 class HostCommunicator;
 
-enum class CommOperation { kAllReduce, kAllGather, kReduceScatter, kBroadcast, kReduce, kAllToAll, kSendReceive };
+enum class CommOperation { kAllReduce, kAllGather, kReduceScatter, kBroadcast, kReduce, kAllToAll };
 
 // "all_reduce", ...: the names of the moves.
 const char* Name(CommOperation operation);
-
-// The blocks of a SendReceive that are exchanged with one peer.
-struct CommPair {
-  int peer = 0;
-  std::vector<ConstBuffer> sent;
-  std::vector<Buffer> received;
-  bool met = false;  // in this run: the peer's call was found, and the blocks are copied or being copied
-};
 
 // The record that a stream's task points to, prepared when it is enqueued so that a replay allocates nothing.
 struct CommCall {
@@ -45,8 +37,6 @@ struct CommCall {
   std::vector<int64_t> receive_counts;  // all_to_all
   std::vector<StridedBlock> sent;       // all_to_all of blocks: of in, by rank; empty: they follow each other
   std::vector<StridedBlock> received;   // of out
-  std::vector<CommPair> pairs;          // send_receive: by peer, without the rank itself
-  CommPair self;                        // send_receive: blocks to itself
 
   // Of the current run; written by the thread that runs it, read for the counters after it has ended.
   int64_t sequence = 0;  // the call's sequence number in the group, from 1
@@ -65,8 +55,6 @@ struct CommCall {
     if (flight_ring != nullptr) flight_ring->SetWaiting(flight, waiting);
   }
 
-  CommPair* FindPair(int peer);
-
   // "all_reduce of 100 f32 (sum)".
   std::string Describe() const;
 
@@ -81,11 +69,8 @@ struct CommCall {
   int64_t WireBytes(int64_t size) const;
 };
 
-// Why the two calls cannot be parts of one collective (not of send_receive); empty if they can.
+// Why the two calls cannot be parts of one collective; empty if they can.
 std::string FindMismatch(const CommCall& a, const CommCall& b);
-
-// Why the blocks of two ranks for each other do not fit; empty if they do.
-std::string FindMismatch(const CommPair& a, const CommPair& b);
 
 // "group 7: why: rank 0 calls ... (sequence number 2), rank 1 calls ... (sequence number 2)", lower rank first.
 struct NamedCall {
@@ -121,9 +106,6 @@ int64_t SetBlockCopy(const CommCall& from, const CommCall& to, int part, int par
 
 // dst = src, unless they are the same place. Zero bytes need no pointers.
 void CopyBytes(void* to, const void* from, int64_t bytes);
-
-// Copies the blocks that one rank sends into the buffers in which its peer receives them; returns their bytes.
-int64_t CopyBlocks(const CommPair& from, const CommPair& to);
 
 }  // namespace partita
 

@@ -156,12 +156,5 @@ TEST(PostMortem, WhoCameTooLateDidNotCome) {
   EXPECT_THAT(FindCause(records).ranks, ElementsAre(1));
 }
 
-TEST(PostMortem, PairsAreNotComparedByNumber) {
-  FlightRecord pair = Rank(0, {Call(5, 1, 3, State::kWaiting)});
-  pair.operations[0].name = "send_receive";
-  const FlightRecord records[] = {pair, Rank(1, {Call(5, 1, 3, State::kEnded)})};
-  EXPECT_NE(FindCause(records).cause, Cause::kMismatch);
-}
-
 }  // namespace
 }  // namespace partita

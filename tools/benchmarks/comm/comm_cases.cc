@@ -84,12 +84,6 @@ std::vector<CommCase> Collectives(int ranks) {
        [=](CommRank& r, int64_t n) {
          return r.communicator->AllToAll(r.In(0, n), blocks(n), r.Out(0, n), blocks(n), *r.stream);
        }},
-      {"send_receive", false, 1,
-       [=](CommRank& r, int64_t n) {
-         const int next = (r.communicator->rank() + 1) % ranks, before = (r.communicator->rank() + ranks - 1) % ranks;
-         const Transfer transfers[] = {Transfer::Send(next, r.In(0, n)), Transfer::Receive(before, r.Out(0, n))};
-         return r.communicator->SendReceive(transfers, *r.stream);
-       }},
   };
   for (CommCase& one : all) one.least_count = ranks;
   return all;

@@ -82,8 +82,8 @@ class NcclWorldTest : public testing::Test {
     RETURN_IF_ERROR(all_->Reduce(in, {}, 0, Reduction::kSum, *stream_));
     RETURN_IF_ERROR(all_->AllToAll(in, std::vector<int64_t>{3, 1, 2}, {x + 6, 3, DType::kF32},
                                    std::vector<int64_t>{2, 1, 0}, *stream_));
-    return pair_->SendReceive(
-        std::vector{Transfer::Send(1, {x, 3, DType::kF32}), Transfer::Receive(1, {x, 2, DType::kF32})}, *stream_);
+    return pair_->AllToAll({x, 3, DType::kF32}, std::vector<int64_t>{0, 3}, {x + 6, 2, DType::kF32},
+                           std::vector<int64_t>{0, 2}, *stream_);
   }
 
   FakeCuda cuda_;

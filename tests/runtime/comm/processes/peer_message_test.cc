@@ -4,79 +4,79 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
-#include <limits>
 
 namespace partita {
 namespace {
 
 constexpr int kPeer = 1;
 
-// A rank that sends its peer two blocks and waits for one.
-struct Exchange {
+// Rank 0's all_to_all with rank 1: sends it 3 elements and receives 7.
+struct Exchange : CommCall {
   Exchange() {
-    call.operation = CommOperation::kSendReceive;
-    CommPair& pair = call.pairs.emplace_back();
-    pair.peer = kPeer;
-    pair.sent = {{nullptr, 3, DType::kF32}, {nullptr, 5, DType::kI32}};
-    pair.received = {{nullptr, 7, DType::kF64}};
+    operation = CommOperation::kAllToAll;
+    counts = {1, 3};
+    receive_counts = {1, 7};
+    sequence = 4;
   }
-  CommCall call;
 };
 
-// What the peer says while it waits for `call`, which fits.
-PeerMessage AnswerTo(const CommCall& call) {
-  CommCall other;
-  other.operation = call.operation;
-  CommPair& pair = other.pairs.emplace_back();
-  pair.peer = 0;
-  for (const Buffer& block : call.pairs[0].received) pair.sent.push_back(block);
-  for (const ConstBuffer& block : call.pairs[0].sent) pair.received.push_back({nullptr, block.count, block.dtype});
-  return ProbeOf(other, /*group=*/0, /*peer=*/0, /*collectives=*/1, /*pair_sequence=*/1);
+// What the peer reports while it waits in a matching call.
+PeerMessage MatchingProbe() {
+  CommCall peer;
+  peer.operation = CommOperation::kAllToAll;
+  peer.rank = kPeer;
+  peer.counts = {7, 2};
+  peer.receive_counts = {3, 2};
+  peer.sequence = 4;
+  return ProbeOf(peer, /*group=*/0, /*peer=*/0);
 }
 
-std::string Mismatch(const CommCall& call, const PeerMessage& probe) { return FindMismatch(call, kPeer, probe, 1, 1); }
-
-TEST(PeerMessage, TellsBlocksThatDoNotFit) {
-  Exchange exchange;
-  PeerMessage probe = AnswerTo(exchange.call);
-  EXPECT_EQ(FindFlaw(probe), "");
-  EXPECT_EQ(Mismatch(exchange.call, probe), "");
-  probe.blocks[2].count = 6;
-  EXPECT_EQ(Mismatch(exchange.call, probe), "block 1: 5 i32 sent, 6 i32 received");
-  probe.blocks_sent = 2;
-  probe.blocks_received = 1;
-  EXPECT_EQ(Mismatch(exchange.call, probe), "2 blocks sent, 1 received");
+TEST(PeerMessage, NamesCallsThatDoNotMatch) {
+  const Exchange exchange;
+  const auto mismatch = [&](auto change) {
+    PeerMessage probe = MatchingProbe();
+    change(probe);
+    EXPECT_EQ(FindFlaw(probe), "");
+    return FindMismatch(exchange, kPeer, probe);
+  };
+  EXPECT_EQ(mismatch([](PeerMessage&) {}), "");
+  EXPECT_EQ(mismatch([](PeerMessage& probe) { probe.to_receiver = 6; }), "one sends what the other does not receive");
+  EXPECT_EQ(mismatch([](PeerMessage& probe) { probe.from_receiver = 2; }), "one sends what the other does not receive");
+  EXPECT_EQ(mismatch([](PeerMessage& probe) { probe.in_dtype = DType::kI32; }), "different types");
+  EXPECT_EQ(mismatch([](PeerMessage& probe) { probe.operation = CommOperation::kReduce; }), "different operations");
+  // A peer in an earlier or a later call is only late, or this rank is.
+  for (const int64_t sequence : {3, 5}) {
+    EXPECT_EQ(mismatch([&](PeerMessage& probe) {
+                probe.operation = CommOperation::kReduce;
+                probe.sequence = sequence;
+              }),
+              "");
+  }
 }
 
 TEST(PeerMessage, NamesWhatNoRankSays) {
-  const PeerMessage probe = AnswerTo(Exchange().call);
+  const PeerMessage probe = MatchingProbe();
   const auto flaw = [&](auto change) {
     PeerMessage message = probe;
     change(message);
     return FindFlaw(message);
   };
-  constexpr int32_t kMost = std::numeric_limits<int32_t>::max();
-  EXPECT_EQ(flaw([](PeerMessage& message) { message.blocks_sent = -1; }), "-1 blocks sent and 2 received");
-  EXPECT_EQ(flaw([](PeerMessage& message) { message.blocks_received = -kMost; }),
-            "1 blocks sent and -2147483647 received");
-  EXPECT_EQ(flaw([](PeerMessage& message) { message.blocks[1].count = -5; }), "1 blocks sent and 2 received");
   EXPECT_EQ(flaw([](PeerMessage& message) { message.kind = PeerMessage::Kind{9}; }), "kind 9");
   EXPECT_EQ(flaw([](PeerMessage& message) { message.operation = CommOperation{-3}; }), "operation -3");
   EXPECT_EQ(flaw([](PeerMessage& message) { message.in_dtype = DType{200}; }), "elements of an unknown type");
   EXPECT_EQ(flaw([](PeerMessage& message) { message.kind = PeerMessage::Kind::kAbort; }), "a failure without a code");
-  // More blocks than a message lists are not looked at one by one.
-  const auto many = [](PeerMessage& message) { message.blocks_sent = message.blocks_received = kMost; };
-  EXPECT_EQ(flaw(many), "");
-  PeerMessage message = probe;
-  many(message);
-  EXPECT_EQ(Mismatch(Exchange().call, message), "");
 }
 
 // Any one wrong bit is a flaw, a difference between two calls, or changes nothing: never a wild access.
 TEST(PeerMessage, EveryWrongBitIsSurvived) {
-  Exchange exchange;
-  CommCall all_reduce;
-  for (const PeerMessage& whole : {AnswerTo(exchange.call), AbortOf(absl::UnavailableError("gone"))}) {
+  const Exchange exchange;
+  CommCall all_reduce, all_gather;
+  all_gather.operation = CommOperation::kAllGather;
+  all_gather.counts = {2, 3};
+  all_reduce.sequence = all_gather.sequence = exchange.sequence;
+  const CommCall* const calls[] = {&exchange, &all_reduce, &all_gather};
+  for (const PeerMessage& whole :
+       {MatchingProbe(), ProbeOf(all_gather, 0, 0), AbortOf(absl::UnavailableError("gone"))}) {
     for (size_t bit = 0; bit < 8 * sizeof(PeerMessage); ++bit) {
       char bytes[sizeof(PeerMessage)];
       std::memcpy(bytes, &whole, sizeof(bytes));
@@ -88,8 +88,7 @@ TEST(PeerMessage, EveryWrongBitIsSurvived) {
         EXPECT_FALSE(StatusOf(message).ok()) << bit;
         continue;
       }
-      Mismatch(exchange.call, message);
-      Mismatch(all_reduce, message);
+      for (const CommCall* call : calls) FindMismatch(*call, kPeer, message);
     }
   }
 }

@@ -47,6 +47,17 @@ TEST(FlightFile, IsReadAsItWasWritten) {
   EXPECT_EQ(Text(again), Text(path));
 }
 
+// Other versions of the program may have operations that this one does not have.
+TEST(FlightFile, AnUnknownOperationIsRead) {
+  const std::string path = NewFolder() + "/a.pbtxt";
+  FlightRecord record = Example(1);
+  record.operations[0].name = "send_receive";
+  ASSERT_TRUE(SaveFlightRecord(record, path).ok());
+  const auto read = LoadFlightRecord(path);
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(read->operations[0].name, "send_receive");
+}
+
 TEST(FlightFile, SaysWhatIsWrong) {
   const std::string path = NewFolder() + "/a.pbtxt";
   ASSERT_TRUE(SaveFlightRecord(Example(1), path).ok());
