@@ -41,7 +41,8 @@ HOT = {
     # Sums in f64 of two columns by each of four channels: at 64 registers they spill, so three blocks run at once.
     r"ParameterSumsIf": {"registers": 80},
     r"ParameterSumsINS_4Bf16E": {"registers": 80, "load": 64},
-    r"\d(SquaresBody|ErrorsBody|Quotients|RunsBody)I(f|NS_4Bf16E)": {"load": 32},
+    r"\d(ErrorsBody|Quotients|RunsBody)I(f|NS_4Bf16E)": {"load": 32},
+    r"13SquaresKernelI.*7SquaresIf": {"load": 32},
     r"TurnBodyI": {"load": 32},
     r"11MaxPoolBodyIfLi4": {"most": (80, 4, WINDOW)},
     r"11MaxPoolBodyINS_4Bf16ELi8": {"most": (45, 8, WINDOW), "has": ["HSET2.BF16_V2.GT", "HSET2.BF16_V2.NAN"]},
