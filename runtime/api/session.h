@@ -152,7 +152,8 @@ class Session {
   absl::Status WriteState(const std::string& name, const ConstTensor& tensor);
 
   // The same without making a state whole. Not collective. The parts of which ranks of this process are the first
-  // replica, by rank: of all processes together they tile the state. They lie there until a step begins.
+  // replica, by rank: of all processes together they tile the state. Parts that are no copies (HeldTensor::memory) lie
+  // there until a step begins.
   absl::StatusOr<std::vector<RankPart>> OwnParts(const std::string& state) const;
   // `fill` writes all that the ranks of this process hold of it. kInvalidArgument: no such state; and what `fill` says.
   using PartFiller = std::function<absl::Status(std::span<const HeldTensor> parts)>;
@@ -209,16 +210,13 @@ class Session {
   absl::Status WatchForStalls();
   int Place(std::string_view entry) const;
   HeldTensor PartOf(const LocalTensor& tensor, int64_t offset, int rank) const;
-  HeldTensor PartOf(const Placement& placement, int rank) const {
-    return PartOf(placement.tensor, placement.offset, rank);
-  }
   absl::StatusOr<std::vector<Schedule>> MakeSchedules(const Graph& entry) const;
   // A step that was begun and not finished.
   struct StepInFlight {
     int entry = 0;
     int turn = 0;
     int64_t number = 0;                  // of the training steps
-    std::vector<std::string> kept = {};  // CarriedStates before it
+    std::vector<std::string> kept = {};  // the bytes of CarriedStates before it
   };
   // What is left of one that has ended.
   struct Outcome {
@@ -239,7 +237,11 @@ class Session {
   absl::StatusOr<Outcome> FinishStep();
   absl::StatusOr<Outcome> TakeOldest();
   absl::Status WithWrongDataOfAll(const absl::Status& own);
-  absl::StatusOr<std::vector<HeldTensor>> CarriedStates(int entry) const;
+  struct CarriedState {
+    int rank = 0;
+    const Placement* placement = nullptr;
+  };
+  std::vector<CarriedState> CarriedStates(int entry) const;
   absl::StatusOr<std::vector<std::string>> KeepStates(int entry) const;
   absl::Status PutBack(const StepInFlight& step);
   Outcome EndOldest();

@@ -1,5 +1,5 @@
-// What the host sees of a rank's arena: states and staged inputs, at their offsets. The arena itself where the host
-// reaches it; else memory of the host, from which inputs are sent and states are stored and fetched.
+// What the host writes of a rank's arena: staged inputs, at their offsets. The arena itself where the host reaches it;
+// else pinned memory of the host, from which inputs are sent.
 #ifndef PARTITA_RUNTIME_API_RANK_HOST_REACH_H_
 #define PARTITA_RUNTIME_API_RANK_HOST_REACH_H_
 
@@ -18,7 +18,7 @@ class HostReach {
   // `ranges`: bytes of the arena that the host will ask for; they may overlap. `arena` outlives it.
   static absl::StatusOr<std::unique_ptr<HostReach>> Create(Device& device, void* arena, std::vector<ByteRange> ranges);
 
-  // Where the host sees byte `offset` of the arena, which lies in one of the ranges.
+  // Where the host writes byte `offset` of the arena, which lies in one of the ranges.
   char* At(int64_t offset) const;
 
  private:
