@@ -8,6 +8,7 @@
 #include "graph/lower/drop_ones.h"
 #include "graph/lower/fold_update_casts.h"
 #include "graph/lower/group_updates.h"
+#include "graph/lower/join_norms.h"
 #include "graph/lower/join_scalars.h"
 #include "graph/lower/launch_halos_early.h"
 #include "graph/lower/lower_graph.h"
@@ -57,6 +58,7 @@ class SchedulePlanner {
     if (options_.group_updates && !options_.keep_values) {
       FoldUpdateCasts(lowered);
       RETURN_IF_ERROR(DropOnes(lowered, kernels_));
+      RETURN_IF_ERROR(JoinNorms(lowered, kernels_));
     }
     if (options_.group_updates) RETURN_IF_ERROR(JoinScalars(lowered, kernels_));
     if (options_.group_updates) RETURN_IF_ERROR(GroupUpdates(lowered, kernels_));

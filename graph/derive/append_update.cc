@@ -109,34 +109,71 @@ class Update {
     return sums;
   }
 
+  // Sums of squares that are added up before anything else happens to them: they lie alike, and their gradients are
+  // scaled alike. On a GPU they and their sum are one launch (graph/lower/join_norms.h).
+  struct Squares {
+    Layout layout;
+    double scale = 1;
+    std::vector<ValueId> sums;
+  };
+
   absl::StatusOr<ValueId> SumOfSquares(const std::map<ValueId, ValueId>& gradients) {
-    // All sums before the first of them is read, so that they can be one launch. Several parameters may have one
-    // gradient: each of them counts.
-    std::vector<std::pair<ValueId, ValueId>> sums;  // of parameters
+    ASSIGN_OR_RETURN(const auto squares, SquaresByMesh(gradients));
+    std::vector<ValueId> all;  // on the first mesh
+    for (const auto& [mesh, alike] : squares) {
+      ASSIGN_OR_RETURN(std::vector<ValueId> terms, TermsOf(alike));
+      if (mesh == 0) {
+        all.insert(all.begin(), terms.begin(), terms.end());
+        continue;
+      }
+      for (ValueId& term : terms) term = AsSummand(term, graph().mesh(term));
+      ASSIGN_OR_RETURN(const ValueId sum, Sum(terms, "@norm@squares@mesh"));
+      all.push_back(AsSummand(sum, graph().mesh()));
+    }
+    if (all.size() > 1) {
+      for (ValueId& term : all) term = AsSummand(term, graph().mesh());
+    }
+    ASSIGN_OR_RETURN(const ValueId sum, Sum(all, "@norm@squares"));
+    return builder_.MoveTo(sum, Replicated(graph().mesh()), Phase::kUpdate);
+  }
+
+  // By mesh, the first one last. Several parameters may have one gradient: each of them counts.
+  absl::StatusOr<std::map<int, std::vector<Squares>, std::greater<>>> SquaresByMesh(
+      const std::map<ValueId, ValueId>& gradients) {
+    std::map<int, std::vector<Squares>, std::greater<>> squares;
     for (const auto& [parameter, dense] : gradients) {
       const auto rows = by_rows_.find(parameter);
       const ValueId gradient = rows == by_rows_.end() ? dense : rows->second.rows;
       const std::string name = graph().UniqueName(graph().value(gradient).name + "@squares");
       ASSIGN_OR_RETURN(const ValueId own, Add(Role::kSumOfSquares, {gradient}, {}, name));
-      sums.emplace_back(parameter, own);
-    }
-    std::map<int, std::vector<ValueId>, std::greater<>> squares;  // by mesh, the first one last
-    for (const auto& [parameter, own] : sums) {
+      const Layout& layout = graph().layout(own);
       const double scale = ScaleOf(parameter);
-      ASSIGN_OR_RETURN(const ValueId square, Times(scale * scale, own));
-      const Mesh& mesh = graph().mesh(own);
-      squares[mesh.id].push_back(builder_.MoveTo(square, Summands(mesh), Phase::kUpdate));
+      std::vector<Squares>& of_mesh = squares[graph().mesh(own).id];
+      auto alike = std::ranges::find_if(
+          of_mesh, [&](const Squares& other) { return other.layout == layout && other.scale == scale; });
+      if (alike == of_mesh.end()) alike = of_mesh.insert(alike, {layout, scale, {}});
+      alike->sums.push_back(own);
     }
-    std::vector<ValueId>& all = squares[0];
-    for (auto& [mesh, own] : squares) {
-      if (mesh == 0) break;
-      const std::string name = graph().UniqueName("@norm@squares@mesh");
-      ASSIGN_OR_RETURN(const ValueId sum, Add(Role::kAdd, own, {}, name));
-      all.push_back(builder_.MoveTo(sum, Summands(graph().mesh()), Phase::kUpdate));
-    }
-    ASSIGN_OR_RETURN(const ValueId sum, Add(Role::kAdd, all, {}, graph().UniqueName("@norm@squares")));
-    return builder_.MoveTo(sum, Replicated(graph().mesh()), Phase::kUpdate);
+    return squares;
   }
+
+  // The scaled sum of each.
+  absl::StatusOr<std::vector<ValueId>> TermsOf(const std::vector<Squares>& squares) {
+    std::vector<ValueId> terms;
+    for (const Squares& alike : squares) {
+      ASSIGN_OR_RETURN(const ValueId sum, Sum(alike.sums, "@norm@squares@alike"));
+      ASSIGN_OR_RETURN(const ValueId term, Times(alike.scale * alike.scale, sum));
+      terms.push_back(term);
+    }
+    return terms;
+  }
+
+  absl::StatusOr<ValueId> Sum(const std::vector<ValueId>& terms, const std::string& name) {
+    if (terms.size() == 1) return terms[0];
+    return Add(Role::kAdd, terms, {}, graph().UniqueName(name));
+  }
+
+  ValueId AsSummand(ValueId value, const Mesh& mesh) { return builder_.MoveTo(value, Summands(mesh), Phase::kUpdate); }
 
   // Of all that is clipped; kNoValue: nothing is.
   absl::StatusOr<ValueId> AllSquares(const std::map<int, ValueId>& squares) {

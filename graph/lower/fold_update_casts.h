@@ -1,7 +1,7 @@
-// Lets updates read gradients in bf16, without a launch that casts them.
+// Lets updates and sums of squares read gradients in bf16, without a launch that casts them.
 //
-//   before   %ga = cast(%ga@bf16)   %a' = sgd(%a, %ga, %rate, %apply)
-//   after    %a' = sgd(%a, %ga@bf16, %rate, %apply)
+//   before   %ga = cast(%ga@bf16)   %s = sum_of_squares(%ga)        %a' = sgd(%a, %ga, %rate, %apply)
+//   after                           %s = sum_of_squares(%ga@bf16)   %a' = sgd(%a, %ga@bf16, %rate, %apply)
 //
 // Applies to ops whose kernels accept bf16 (OpDefinition::takes_bf16), if no other node reads the cast. Ranks sum in
 // f32, so no cast follows an all_reduce.
@@ -12,7 +12,7 @@
 
 namespace partita {
 
-// Before GroupUpdates, which chooses the updates' kernels anew. Linear in the launches.
+// Before GroupUpdates and JoinNorms, which choose the kernels anew. Linear in the launches.
 void FoldUpdateCasts(LocalProgram& program);
 
 }  // namespace partita

@@ -10,12 +10,9 @@
 namespace partita {
 namespace {
 
-// Sums of squares share no input.
 const LocalKernel* Joinable(const LocalLaunch& launch) {
   const auto* const kernel = std::get_if<LocalKernel>(&launch.work);
-  if (kernel == nullptr) return nullptr;
-  const OpDefinition& op = *kernel->node.op;
-  return op.together.empty() && op.role != Role::kSumOfSquares ? nullptr : kernel;
+  return kernel == nullptr || kernel->node.op->together.empty() ? nullptr : kernel;
 }
 
 // Kernels that become one.

@@ -1,6 +1,7 @@
 #include "graph/lower/join_scalars.h"
 
 #include <algorithm>
+#include <functional>
 #include <vector>
 
 #include "graph/ir/op_definition.h"
@@ -31,6 +32,12 @@ bool Fit(const LocalKernel& apply, const LocalKernel& rate, const LocalKernel& i
          apply.node.inputs[0]->dtype == rate.node.outputs[0].dtype;
 }
 
+// Whether the factor of the clip follows from the squares that `apply` reads.
+bool ClipsBy(const LocalKernel& apply, const LocalKernel& clip) {
+  return apply.inputs.size() > 1 && apply.inputs[1].tensor != kNoTensor &&
+         apply.inputs[1].tensor == clip.inputs[0].tensor && apply.inputs[1].offset == clip.inputs[0].offset;
+}
+
 }  // namespace
 
 absl::Status JoinScalars(LocalProgram& program, const KernelCatalogue& kernels) {
@@ -38,24 +45,28 @@ absl::Status JoinScalars(LocalProgram& program, const KernelCatalogue& kernels) 
   const int rate = OnlyLaunch(program, Role::kLearningRate), increment = OnlyLaunch(program, Role::kIncrement);
   if (first < 0 || rate < first || increment < first) return absl::OkStatus();
   LocalKernel& joint = KernelOf(program, first);
-  const LocalKernel &of_rate = KernelOf(program, rate), &of_increment = KernelOf(program, increment);
-  if (!Fit(joint, of_rate, of_increment)) return absl::OkStatus();
-  joint.node.attributes = of_rate.node.attributes;
-  joint.node.inputs.push_back(of_rate.node.inputs[0]);
-  joint.inputs.push_back(of_rate.inputs[0]);
-  for (const LocalKernel* each : {&of_rate, &of_increment}) {
-    joint.node.outputs.push_back(each->node.outputs[0]);
-    joint.outputs.push_back(each->outputs[0]);
-  }
+  if (!Fit(joint, KernelOf(program, rate), KernelOf(program, increment))) return absl::OkStatus();
+  std::vector<int> others = {rate, increment};
+  const int clip = OnlyLaunch(program, Role::kClipScale);
+  if (clip > first && ClipsBy(joint, KernelOf(program, clip))) others.push_back(clip);
+  joint.node.inputs.push_back(KernelOf(program, rate).node.inputs[0]);
+  joint.inputs.push_back(KernelOf(program, rate).inputs[0]);
   LocalLaunch& launch = program.launches[static_cast<size_t>(first)];
-  const std::vector<InPlace>& in_place = program.launches[static_cast<size_t>(increment)].in_place;
-  launch.in_place.insert(launch.in_place.end(), in_place.begin(), in_place.end());
-  launch.name += " and 2 more";
+  for (const int other : others) {
+    const LocalKernel& each = KernelOf(program, other);
+    for (const auto& [name, value] : each.node.attributes.entries()) joint.node.attributes.Set(name, value);
+    joint.node.outputs.push_back(each.node.outputs[0]);
+    joint.outputs.push_back(each.outputs[0]);
+    if (other != increment) continue;
+    const std::vector<InPlace>& in_place = program.launches[static_cast<size_t>(other)].in_place;
+    launch.in_place.insert(launch.in_place.end(), in_place.begin(), in_place.end());
+  }
+  launch.name += fmt::format(" and {} more", others.size());
   joint.node.name = launch.name;
   ASSIGN_OR_RETURN(joint.choice, kernels.Choose(joint.node));
   joint.workspace = program.AddWorkspace(joint.choice, launch.name);
-  program.launches.erase(program.launches.begin() + std::max(rate, increment));
-  program.launches.erase(program.launches.begin() + std::min(rate, increment));
+  std::ranges::sort(others, std::greater<>());
+  for (const int other : others) program.launches.erase(program.launches.begin() + other);
   return absl::OkStatus();
 }
 

@@ -1,10 +1,12 @@
-// Launches the scalars of a step as one: whether it is applied, the learning rate, and the number of the next step.
+// Launches the scalars of a step as one: whether the step is applied, the learning rate, the number of the next step,
+// and the factor that clips the gradients.
 //
 //   before   %apply = all_finite(%loss, %squares)   %rate = learning_rate(%n)   %n' = increment(%n, %apply)
-//   after    %apply, %rate, %n' = all_finite(%loss, %squares, %n)
+//            %clip = clip_scale(%squares)
+//   after    %apply, %rate, %n', %clip = all_finite(%loss, %squares, %n)
 //
-// Kernels of the op in the role kAllFinite take a node with these three outputs and the attributes of the rate. It
-// stands where the first one stood.
+// Kernels of the op in the role kAllFinite take a node with the first three or all four of these outputs and the
+// attributes of the other nodes. It stands where all_finite stood. The clip joins where it is the only one.
 #ifndef PARTITA_GRAPH_LOWER_JOIN_SCALARS_H_
 #define PARTITA_GRAPH_LOWER_JOIN_SCALARS_H_
 
@@ -14,7 +16,7 @@
 
 namespace partita {
 
-// Nothing changes where one of the three is missing. Errors are those of the catalogue.
+// Nothing changes where one of the first three is missing. Errors are those of the catalogue.
 absl::Status JoinScalars(LocalProgram& program, const KernelCatalogue& kernels);
 
 }  // namespace partita

@@ -1,5 +1,6 @@
 // Clipping by the global norm of all gradients (Pascanu et al. 2013):
-//   s = sum_of_squares(x)              a scalar of x's type, accumulated in f64; any split of x gives partial sums
+//   s = sum_of_squares(x)              a scalar of x's type, accumulated in f64; any split of x gives partial sums; a
+//                                      launch may add up those of several x (graph/lower/join_norms.h)
 //   c = clip_scale(s) max_norm         min(1, max_norm / sqrt(s)): what every gradient is multiplied by
 #include "ops/definitions/definitions.h"
 #include "ops/forms/op_builder.h"
@@ -21,6 +22,13 @@ std::vector<Rule> SumRules(const NodeView& node) {
   return rules;
 }
 
+// A launch may square several inputs.
+double SumFlops(const NodeView& node) {
+  double flops = 0;
+  for (const TensorType* const x : node.inputs) flops += 2 * Count(x->shape);
+  return flops;
+}
+
 absl::StatusOr<std::vector<TensorType>> ScaleShape(const NodeView& node) {
   RETURN_IF_ERROR(CheckFloating(node, 0, "sum_of_squares"));
   RETURN_IF_ERROR(CheckShape(node, 0, "sum_of_squares", {}, "a scalar"));
@@ -37,7 +45,8 @@ OpDefinition SumOfSquaresOp() {
       .Inputs({"x"})
       .Shape(SumShape)
       .Rules(SumRules)
-      .Flops([](const NodeView& node) { return 2 * Count(node.inputs[0]->shape); });
+      .TakesBf16(0)
+      .Flops(SumFlops);
 }
 
 OpDefinition ClipScaleOp() {

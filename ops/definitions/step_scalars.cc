@@ -1,6 +1,6 @@
 // apply = all_finite(loss, sum_of_squares?): i32[], 1 if neither is NaN or infinite, else 0. It is what gates every
-// update of a state (docs/design.md 5.24); the same on all ranks: no split. A launch of it may make the learning rate
-// and the next step's number as well (graph/lower/join_scalars.h).
+// update of a state (docs/design.md 5.24); the same on all ranks: no split. A launch of it may make the learning rate,
+// the next step's number and the clip's factor as well (graph/lower/join_scalars.h).
 //
 // rate = learning_rate(iteration), a scalar of element type `dtype`; formulas in ops/values/learning_rate_schedule.h.
 //   schedule constant | step | exponential | halving | inverse_square_root | cosine | one_cycle

@@ -152,7 +152,8 @@ class Session {
   absl::Status WriteState(const std::string& name, const ConstTensor& tensor);
 
   // The same without making a state whole. Not collective. By rank, the parts of which a rank of this process holds the
-  // first replica; the parts of all processes together tile the state. They stay valid until a step begins.
+  // first replica; the parts of all processes together tile the state. Parts that are not copies (HeldTensor::memory)
+  // stay valid until a step begins.
   absl::StatusOr<std::vector<RankPart>> OwnParts(const std::string& state) const;
   // `fill` writes the parts of it that the ranks of this process hold. Returns kInvalidArgument for an unknown state,
   // or the error of `fill`.
@@ -210,16 +211,13 @@ class Session {
   absl::Status WatchForStalls();
   int Place(std::string_view entry) const;
   HeldTensor PartOf(const LocalTensor& tensor, int64_t offset, int rank) const;
-  HeldTensor PartOf(const Placement& placement, int rank) const {
-    return PartOf(placement.tensor, placement.offset, rank);
-  }
   absl::StatusOr<std::vector<Schedule>> MakeSchedules(const Graph& entry) const;
   // A step between Begin and Finish.
   struct StepInFlight {
     int entry = 0;
     int turn = 0;
     int64_t number = 0;                  // of the training steps
-    std::vector<std::string> kept = {};  // CarriedStates before it
+    std::vector<std::string> kept = {};  // the bytes of CarriedStates before it
   };
   // The results of a step that has ended.
   struct Outcome {
@@ -240,7 +238,11 @@ class Session {
   absl::StatusOr<Outcome> FinishStep();
   absl::StatusOr<Outcome> TakeOldest();
   absl::Status WithWrongDataOfAll(const absl::Status& own);
-  absl::StatusOr<std::vector<HeldTensor>> CarriedStates(int entry) const;
+  struct CarriedState {
+    int rank = 0;
+    const Placement* placement = nullptr;
+  };
+  std::vector<CarriedState> CarriedStates(int entry) const;
   absl::StatusOr<std::vector<std::string>> KeepStates(int entry) const;
   absl::Status PutBack(const StepInFlight& step);
   Outcome EndOldest();

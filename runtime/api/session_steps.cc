@@ -213,24 +213,23 @@ absl::StatusOr<Session::Outcome> Session::TakeOldest() {
   return outcome.status;
 }
 
-// The parts here of states that steps of an entry point change without the gate that training has: what recurrent
+// States of the ranks here that steps of an entry point change without the gate that training has: what recurrent
 // layers carry from one evaluation to the next.
-absl::StatusOr<std::vector<HeldTensor>> Session::CarriedStates(int entry) const {
-  std::vector<HeldTensor> parts;
+std::vector<Session::CarriedState> Session::CarriedStates(int entry) const {
+  std::vector<CarriedState> carried;
   const Graph& graph = program_.entries[entry].graph;
   for (size_t s = 0; s < graph.states().size() && !IsTraining(entry); ++s) {
     if (graph.states()[s].update == kNoValue) continue;
-    for (const int rank : local_ranks_) {
-      ASSIGN_OR_RETURN(parts.emplace_back(), StatePart(graph.value(graph.states()[s].value).name, rank));
-    }
+    const std::string& name = graph.value(graph.states()[s].value).name;
+    for (const int rank : local_ranks_) carried.push_back({rank, FindState(name, rank)});
   }
-  return parts;
+  return carried;
 }
 
 absl::StatusOr<std::vector<std::string>> Session::KeepStates(int entry) const {
-  ASSIGN_OR_RETURN(const std::vector<HeldTensor> parts, CarriedStates(entry));
   std::vector<std::string> kept;
-  for (const HeldTensor& part : parts) {
+  for (const CarriedState& carried : CarriedStates(entry)) {
+    ASSIGN_OR_RETURN(const HeldTensor part, ranks_[carried.rank]->Fetch(*carried.placement));
     kept.emplace_back(static_cast<const char*>(part.data), part.data == nullptr ? 0 : part.tensor.bytes());
   }
   return kept;
@@ -238,14 +237,12 @@ absl::StatusOr<std::vector<std::string>> Session::KeepStates(int entry) const {
 
 absl::Status Session::PutBack(const StepInFlight& step) {
   if (step.kept.empty()) return absl::OkStatus();
-  ASSIGN_OR_RETURN(const std::vector<HeldTensor> parts, CarriedStates(step.entry));
-  for (size_t p = 0; p < parts.size(); ++p) {
-    if (!step.kept[p].empty()) std::memcpy(parts[p].data, step.kept[p].data(), step.kept[p].size());
-  }
-  for (const State& state : program_.entries[step.entry].graph.states()) {
-    if (state.update == kNoValue) continue;
-    const std::string& name = program_.entries[step.entry].graph.value(state.value).name;
-    for (const int rank : local_ranks_) RETURN_IF_ERROR(ranks_[rank]->Store(*FindState(name, rank)));
+  const std::vector<CarriedState> states = CarriedStates(step.entry);
+  for (size_t s = 0; s < states.size(); ++s) {
+    const RankRuntime& rank = *ranks_[states[s].rank];
+    ASSIGN_OR_RETURN(const HeldTensor part, rank.NewBytes(*states[s].placement));
+    if (!step.kept[s].empty()) std::memcpy(part.data, step.kept[s].data(), step.kept[s].size());
+    RETURN_IF_ERROR(rank.Store(*states[s].placement, part));
   }
   return absl::OkStatus();
 }

@@ -32,8 +32,8 @@ const Placement* Session::FindState(const std::string& name, int rank) const {
 absl::StatusOr<HeldTensor> Session::StatePart(const std::string& name, int rank) const {
   const Placement* const placement = FindState(name, rank);
   if (placement == nullptr) return InvalidArgument("there is no state '{}'", name);
-  if (ranks_[rank] != nullptr) RETURN_IF_ERROR(ranks_[rank]->Fetch(*placement));
-  return PartOf(*placement, rank);
+  if (ranks_[rank] == nullptr) return HeldTensor{placement->tensor};
+  return ranks_[rank]->Fetch(*placement);
 }
 
 absl::StatusOr<HostTensor> Session::ReadState(const std::string& name) const {
@@ -63,8 +63,10 @@ absl::Status Session::WriteState(const std::string& name, const ConstTensor& ten
       return InvalidArgument("state '{}' is {}{}; given is {}{}", name, Name(placement->tensor.dtype),
                              ToString(placement->tensor.global), Name(tensor.dtype), ToString(tensor.shape));
     }
-    CopyToPart(static_cast<const char*>(tensor.data), PartOf(*placement, rank));
-    if (ranks_[rank] != nullptr) RETURN_IF_ERROR(ranks_[rank]->Store(*placement));
+    if (ranks_[rank] == nullptr) continue;
+    ASSIGN_OR_RETURN(const HeldTensor part, ranks_[rank]->NewBytes(*placement));
+    CopyToPart(static_cast<const char*>(tensor.data), part);
+    RETURN_IF_ERROR(ranks_[rank]->Store(*placement, part));
   }
   return absl::OkStatus();
 }
@@ -90,11 +92,16 @@ absl::Status Session::FillState(const std::string& state, const PartFiller& fill
   for (const int rank : local_ranks_) {
     const Placement* const placement = FindState(state, rank);
     if (placement == nullptr) return InvalidArgument("there is no state '{}'", state);
-    parts.push_back(PartOf(*placement, rank));
+    ASSIGN_OR_RETURN(HeldTensor part, ranks_[rank]->NewBytes(*placement));
+    parts.push_back(std::move(part));
   }
-  std::erase_if(parts, [](const HeldTensor& part) { return part.data == nullptr || part.tensor.box.empty(); });
-  RETURN_IF_ERROR(fill(parts));
-  for (const int rank : local_ranks_) RETURN_IF_ERROR(ranks_[rank]->Store(*FindState(state, rank)));
+  std::vector<HeldTensor> filled = parts;
+  std::erase_if(filled, [](const HeldTensor& part) { return part.data == nullptr || part.tensor.box.empty(); });
+  RETURN_IF_ERROR(fill(filled));
+  for (size_t i = 0; i < local_ranks_.size(); ++i) {
+    const int rank = local_ranks_[i];
+    RETURN_IF_ERROR(ranks_[rank]->Store(*FindState(state, rank), parts[i]));
+  }
   return absl::OkStatus();
 }
 

@@ -19,7 +19,8 @@ LaunchError Increment(const int32_t* from, const int32_t* apply, int32_t* to, Cu
 LaunchError AllFinite(DType dtype, const void* loss, const void* sum_of_squares, uint64_t* refused, int32_t* apply,
                       CudaQueue queue);
 
-// The three before as one; `sum_of_squares` may be null. `next` may be `iteration`.
+// The three before as one, and ClipScale where `clip` is not null; `sum_of_squares` may be null without it. `next` may
+// be `iteration`.
 struct StepScalarAddresses {
   const void *loss = nullptr, *sum_of_squares = nullptr;
   const int32_t* iteration = nullptr;
@@ -27,9 +28,10 @@ struct StepScalarAddresses {
   int32_t* apply = nullptr;
   void* rate = nullptr;
   int32_t* next = nullptr;
+  void* clip = nullptr;
 };
-LaunchError StepScalars(DType dtype, const LearningRateSchedule& schedule, const StepScalarAddresses& scalars,
-                        CudaQueue queue);
+LaunchError StepScalars(DType dtype, const LearningRateSchedule& schedule, double max_norm,
+                        const StepScalarAddresses& scalars, CudaQueue queue);
 LaunchError ClipScale(DType dtype, const void* sum_of_squares, double max_norm, void* scale, CudaQueue queue);
 
 // What groups of parameters differ in.

@@ -37,15 +37,17 @@ LaunchError MeanSquaredError(DType dtype, const SquaredErrors& errors, const Col
 // `dloss` is a scalar in device memory (null: 1); `d` may be the predictions.
 LaunchError MeanSquaredErrorGrad(DType dtype, const SquaredErrors& errors, const void* dloss, void* d, CudaQueue queue);
 
-// y = the sum of the squares of x.
+// A tensor whose squares are added up. `narrow`: it is bf16, as if it was cast.
 struct SquaredTensor {
   const void* x = nullptr;
-  void* y = nullptr;
-  FlatChunks chunks;
+  int64_t elements = 0, chunk_elements = 1;
+  bool narrow = false;
 };
-// All tensors in two launches, or in two for each table that their descriptions fill. `workspace` holds the partial
-// sums: partial_bytes of all chunks.
-LaunchError SumsOfSquares(DType dtype, const SquaredTensor* tensors, int count, double* workspace, CudaQueue queue);
+// y = the sum of the squares of all tensors, each rounded to the dtype, added in their order. One launch for each table
+// that the descriptions fill. `scratch`: partial_bytes of the chunks of all tensors and a double for each tensor;
+// count + 1 counters.
+LaunchError SumOfSquares(DType dtype, const SquaredTensor* tensors, int count, void* y, const SumScratch& scratch,
+                         CudaQueue queue);
 
 // y = (values[0] + ... + values[count - 1]) / divisor
 LaunchError SumOfDoubles(DType dtype, const double* values, int64_t count, double divisor, void* y, CudaQueue queue);

@@ -16,7 +16,8 @@ namespace partita {
 #ifdef __CUDACC__
 
 template <typename Body>
-__global__ void __launch_bounds__(kBlockThreads) ForEachGivenKernel(int64_t count, const __grid_constant__ Body body) {
+__global__ void __launch_bounds__(kBlockThreads, kForEachBlocks)
+    ForEachGivenKernel(int64_t count, const __grid_constant__ Body body) {
   __shared__ typename Body::Given given;
   if (threadIdx.x == 0) body.Make(given);
   __syncthreads();

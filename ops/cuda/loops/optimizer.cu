@@ -36,23 +36,25 @@ struct AllFiniteBody {
 };
 
 template <typename A>
+struct ClipScaleBody {
+  const A* sum_of_squares;
+  double max_norm;
+  A* scale;
+  PARTITA_HOST_DEVICE void operator()(int64_t) const { *scale = partita::ClipScale(*sum_of_squares, max_norm); }
+};
+
+template <typename A>
 struct StepScalarsBody {
   LearningRateSchedule schedule;
+  double max_norm;
   StepScalarAddresses at;
   PARTITA_HOST_DEVICE void operator()(int64_t) const {
     const int32_t iteration = *at.iteration;
     AllFiniteBody<A>{As<A>(at.loss), As<A>(at.sum_of_squares), at.refused, at.apply}(0);
     *As<A>(at.rate) = static_cast<A>(schedule.Rate(iteration));
     *at.next = iteration + *at.apply;
+    if (at.clip != nullptr) ClipScaleBody<A>{As<A>(at.sum_of_squares), max_norm, As<A>(at.clip)}(0);
   }
-};
-
-template <typename A>
-struct ClipScaleBody {
-  const A* sum_of_squares;
-  double max_norm;
-  A* scale;
-  PARTITA_HOST_DEVICE void operator()(int64_t) const { *scale = partita::ClipScale(*sum_of_squares, max_norm); }
 };
 
 // As many elements as one access of T moves. `count` of them are there; the others are not touched.
@@ -175,9 +177,11 @@ LaunchError AllFinite(DType dtype, const void* loss, const void* sum_of_squares,
   });
 }
 
-LaunchError StepScalars(DType dtype, const LearningRateSchedule& schedule, const StepScalarAddresses& scalars,
-                        CudaQueue queue) {
-  return WithWide(dtype, [&]<typename A>() { return ForEach(1, StepScalarsBody<A>{schedule, scalars}, queue); });
+LaunchError StepScalars(DType dtype, const LearningRateSchedule& schedule, double max_norm,
+                        const StepScalarAddresses& scalars, CudaQueue queue) {
+  return WithWide(dtype, [&]<typename A>() {
+    return ForEach(1, StepScalarsBody<A>{schedule, max_norm, scalars}, queue);
+  });
 }
 
 LaunchError ClipScale(DType dtype, const void* sum_of_squares, double max_norm, void* scale, CudaQueue queue) {

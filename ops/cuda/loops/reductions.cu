@@ -2,7 +2,6 @@
 #include "ops/cuda/loops/column_sums.h"
 #include "ops/cuda/loops/divisor.h"
 #include "ops/cuda/loops/elementwise.h"
-#include "ops/cuda/loops/member_table.h"
 #include "ops/functors/squared_error.h"
 
 namespace partita::launch {
@@ -51,68 +50,6 @@ struct Quotients {
     });
   }
 };
-
-// An index of the table is a chunk.
-template <typename T, int kTensors>
-struct SquaresBody {
-  using Value = double;
-  MemberTable<SquaredTensor, kTensors> table;
-  double* partial;
-
-  template <int kLanes, int kDepth>
-  PARTITA_HOST_DEVICE double Partial(int64_t block, int, int depth) const {
-    const auto [member, chunk] = table.PlaceOf(block);
-    const FlatChunks& chunks = table.members[member].chunks;
-    const T* const x = As<T>(table.members[member].x);
-    const int64_t end = Smaller(chunks.elements, (chunk + 1) * chunks.chunk_elements);
-    double sum = 0;
-    for (int64_t i = chunk * chunks.chunk_elements + depth; i < end; i += kDepth) {
-      sum += static_cast<double>(x[i]) * static_cast<double>(x[i]);
-    }
-    return sum;
-  }
-  PARTITA_HOST_DEVICE void Combine(double& sum, double more) const { sum += more; }
-  template <int kLanes>
-  PARTITA_HOST_DEVICE void Store(int64_t block, int, double sum) const {
-    partial[block] = sum;
-  }
-};
-
-// A block per tensor adds up what SquaresBody left of it.
-template <typename T, int kTensors>
-struct SquaresSumBody {
-  using Value = double;
-  MemberTable<SquaredTensor, kTensors> table;
-  const double* partial;
-
-  template <int kLanes, int kDepth>
-  PARTITA_HOST_DEVICE double Partial(int64_t block, int, int depth) const {
-    double sum = 0;
-    const int64_t begin = block == 0 ? 0 : table.end[block - 1];
-    for (int64_t i = begin + depth; i < table.end[block]; i += kDepth) sum += partial[i];
-    return sum;
-  }
-  PARTITA_HOST_DEVICE void Combine(double& sum, double more) const { sum += more; }
-  template <int kLanes>
-  PARTITA_HOST_DEVICE void Store(int64_t block, int, double sum) const {
-    *As<T>(table.members[block].y) = static_cast<T>(sum);
-  }
-};
-
-template <typename T, int kTensors>
-LaunchError SumAllSquares(const SquaredTensor* tensors, int count, double* workspace, CudaQueue queue) {
-  static_assert(kFitsArguments<SquaresBody<T, kTensors>, SquaredTensor, kTensors>);
-  return ForTables<kTensors>(
-      tensors, count, [](const SquaredTensor& tensor) { return tensor.chunks.chunks; },
-      [&](const MemberTable<SquaredTensor, kTensors>& table) {
-        double* const partial = workspace;
-        workspace += table.indices();
-        const LaunchError error =
-            Reduce<1, kBlockThreads>(table.indices(), SquaresBody<T, kTensors>{table, partial}, queue);
-        if (error != kLaunched) return error;
-        return Reduce<1, kBlockThreads>(table.count, SquaresSumBody<T, kTensors>{table, partial}, queue);
-      });
-}
 
 // One block adds up everything.
 template <typename T>
@@ -313,14 +250,6 @@ LaunchError MeanSquaredErrorGrad(DType dtype, const SquaredErrors& errors, const
                                  errors.divisor,
                                  As<T>(d)};
     return ForEach(errors.elements(), body, queue);
-  });
-}
-
-LaunchError SumsOfSquares(DType dtype, const SquaredTensor* tensors, int count, double* workspace, CudaQueue queue) {
-  return WithWide(dtype, [&]<typename T>() {
-    constexpr int kFew = kFewMembers<SquaredTensor>, kMany = kManyMembers<SquaredTensor>;
-    return count <= kFew ? SumAllSquares<T, kFew>(tensors, count, workspace, queue)
-                         : SumAllSquares<T, kMany>(tensors, count, workspace, queue);
   });
 }
 

@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "graph/ir/op_definition.h"
-#include "ops/cuda/launch/reductions.h"
 #include "ops/cuda/own/own_kernels.h"
 #include "ops/functors/updates/updates.h"
 #include "ops/values/learning_rate.h"
@@ -27,17 +26,19 @@ absl::StatusOr<PreparedCudaKernel> CudaIncrement(const LocalNode&) {
 
 namespace {
 
-// (loss, squares?, iteration) -> apply, rate, the next iteration
+// (loss, squares?, iteration) -> apply, rate, the next iteration, and the clip's factor if there is a fourth output
 absl::StatusOr<PreparedCudaKernel> StepScalars(const LocalNode& node) {
-  return OwnKernelOf(node.outputs[1].dtype,
-                     [schedule = ScheduleOf(node.attributes)](const KernelArguments& a, DType dtype, CudaQueue q) {
-                       launch::StepScalarAddresses scalars{In(a, 0), In(a, 1), In<int32_t>(a, 2)};
-                       scalars.refused = a.refused;
-                       scalars.apply = static_cast<int32_t*>(Out(a, 0));
-                       scalars.rate = Out(a, 1);
-                       scalars.next = static_cast<int32_t*>(Out(a, 2));
-                       return launch::StepScalars(dtype, schedule, scalars, q);
-                     });
+  const double max_norm = node.outputs.size() > 3 ? node.attributes.Float("max_norm") : 0;
+  return OwnKernelOf(node.outputs[1].dtype, [schedule = ScheduleOf(node.attributes), max_norm](
+                                                const KernelArguments& a, DType dtype, CudaQueue q) {
+    launch::StepScalarAddresses scalars{In(a, 0), In(a, 1), In<int32_t>(a, 2)};
+    scalars.refused = a.refused;
+    scalars.apply = static_cast<int32_t*>(Out(a, 0));
+    scalars.rate = Out(a, 1);
+    scalars.next = static_cast<int32_t*>(Out(a, 2));
+    if (a.outputs.size() > 3) scalars.clip = Out(a, 3);
+    return launch::StepScalars(dtype, schedule, max_norm, scalars, q);
+  });
 }
 
 }  // namespace
@@ -47,27 +48,6 @@ absl::StatusOr<PreparedCudaKernel> CudaAllFinite(const LocalNode& node) {
   return OwnKernelOfElements(node, [](const KernelArguments& a, DType dtype, CudaQueue q) {
     return launch::AllFinite(dtype, In(a, 0), In(a, 1), a.refused, static_cast<int32_t*>(Out(a, 0)), q);
   });
-}
-
-absl::StatusOr<PreparedCudaKernel> CudaSumOfSquares(const LocalNode& node) {
-  std::vector<launch::SquaredTensor> tensors;
-  int64_t partial_bytes = 0;
-  for (int m = 0; m < node.members; ++m) {
-    tensors.push_back({nullptr, nullptr, MakeFlatChunks(Input(MemberOf(node, m), 0).elements())});
-    partial_bytes += tensors.back().chunks.partial_bytes();
-  }
-  return OwnWideKernel(
-      node,
-      [tensors](const KernelArguments& a, DType dtype, CudaQueue q) {
-        std::vector<launch::SquaredTensor> bound = tensors;
-        for (size_t m = 0; m < bound.size(); ++m) {
-          bound[m].x = In(a, m);
-          bound[m].y = Out(a, m);
-        }
-        const int count = static_cast<int>(bound.size());
-        return launch::SumsOfSquares(dtype, bound.data(), count, static_cast<double*>(a.workspace), q);
-      },
-      partial_bytes);
 }
 
 absl::StatusOr<PreparedCudaKernel> CudaClipScale(const LocalNode& node) {

@@ -80,6 +80,7 @@ absl::StatusOr<PreparedCudaKernel> CudaSoftmaxCrossEntropyGrad(const LocalNode& 
 absl::StatusOr<PreparedCudaKernel> CudaAccuracy(const LocalNode& node);
 
 // sums.cc
+absl::StatusOr<PreparedCudaKernel> CudaSumOfSquares(const LocalNode& node);
 absl::StatusOr<PreparedCudaKernel> CudaSum(const LocalNode& node);     // and mean
 absl::StatusOr<PreparedCudaKernel> CudaExpand(const LocalNode& node);  // and sum_grad
 absl::StatusOr<PreparedCudaKernel> CudaMeanSquaredError(const LocalNode& node);
@@ -112,7 +113,6 @@ absl::StatusOr<PreparedCudaKernel> CudaCrossEntropySumGrad(const LocalNode& node
 absl::StatusOr<PreparedCudaKernel> CudaLearningRate(const LocalNode& node);
 absl::StatusOr<PreparedCudaKernel> CudaIncrement(const LocalNode& node);
 absl::StatusOr<PreparedCudaKernel> CudaAllFinite(const LocalNode& node);
-absl::StatusOr<PreparedCudaKernel> CudaSumOfSquares(const LocalNode& node);
 absl::StatusOr<PreparedCudaKernel> CudaClipScale(const LocalNode& node);
 absl::StatusOr<PreparedCudaKernel> CudaUpdate(const LocalNode& node);  // of ops/functors/updates/updates.h
 

@@ -1,4 +1,6 @@
-// Sums over dimensions of a node, what is the same along dimensions, and the mean squared error.
+// Sums over dimensions of a node, what is the same along dimensions, the mean squared error, and sums of squares.
+#include <vector>
+
 #include "ops/cuda/kernel/cuda_kernel.h"
 #include "ops/cuda/launch/reductions.h"
 #include "ops/cuda/own/own_kernels.h"
@@ -32,6 +34,27 @@ absl::StatusOr<PreparedCudaKernel> CudaSum(const LocalNode& node) {
         return launch::SumOverRows(from, to, chunks, In(a, 0), divisor, Out(a, 0), scratch, q);
       },
       chunks.partial_bytes(1), chunks.counters(false));
+}
+
+// Of all inputs, each of them f32 or f64, like the sum, or bf16.
+absl::StatusOr<PreparedCudaKernel> CudaSumOfSquares(const LocalNode& node) {
+  const DType dtype = node.outputs[0].dtype;
+  if (dtype != DType::kF32 && dtype != DType::kF64) {
+    return InvalidArgument("dtype is {}, allowed are f32 and f64", Name(dtype));
+  }
+  std::vector<launch::SquaredTensor> tensors;
+  int64_t workspace_bytes = 0;
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    const FlatChunks chunks = MakeFlatChunks(Input(node, i).elements());
+    tensors.push_back({nullptr, chunks.elements, chunks.chunk_elements, Input(node, i).dtype == DType::kBF16});
+    workspace_bytes += chunks.partial_bytes() + static_cast<int64_t>(sizeof(double));
+  }
+  const auto launch = [=](const KernelArguments& a, const SumScratch& scratch, CudaQueue q) {
+    std::vector<launch::SquaredTensor> bound = tensors;
+    for (size_t i = 0; i < bound.size(); ++i) bound[i].x = In(a, i);
+    return launch::SumOfSquares(dtype, bound.data(), static_cast<int>(bound.size()), Out(a, 0), scratch, q);
+  };
+  return OwnSummingKernel(launch, workspace_bytes, static_cast<int64_t>(tensors.size()) + 1);
 }
 
 // From the last input: the one before it only says how the result shall lie.

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <utility>
+#include <vector>
 
 #include "graph/ir/op_definition.h"
 #include "ops/functors/updates/row_updates.h"
@@ -128,6 +129,8 @@ absl::StatusOr<PreparedKernel> PrepareRows(const LocalNode& node) {
 
 constexpr int64_t kPiece = 8192;  // elements that one partial sum of squares covers
 
+int64_t PiecesOf(int64_t elements) { return (elements + kPiece - 1) / kPiece; }
+
 PARTITA_TARGET_CLONES double SumOfSquares(const float* x, int64_t n) {
   constexpr int64_t kLanes = 16;
   double sums[kLanes] = {};
@@ -148,18 +151,27 @@ PARTITA_TARGET_CLONES double SumOfSquares(const float* x, int64_t n) {
 
 absl::StatusOr<PreparedKernel> FastSumOfSquares(const LocalNode& node) {
   RETURN_IF_ERROR(RequireF32(node.outputs[0].dtype));
-  const int64_t elements = Input(node, 0).elements();
-  const int64_t pieces = (elements + kPiece - 1) / kPiece;
+  std::vector<int64_t> sizes;
+  int64_t most_pieces = 0;
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    sizes.push_back(Input(node, i).elements());
+    most_pieces = std::max(most_pieces, PiecesOf(sizes.back()));
+  }
   const auto compute = [=](const KernelArguments& a) {
     double* partial = Scratch<double>(a);
-    ParallelFor(pieces, elements, [&](int64_t i) {
-      partial[i] = SumOfSquares(In<float>(a, 0) + i * kPiece, std::min(kPiece, elements - i * kPiece));
-    });
-    double sum = 0;
-    for (int64_t i = 0; i < pieces; ++i) sum += partial[i];
-    *Out<float>(a, 0) = static_cast<float>(sum);
+    float total = 0;
+    for (size_t t = 0; t < sizes.size(); ++t) {
+      const int64_t elements = sizes[t], pieces = PiecesOf(elements);
+      ParallelFor(pieces, elements, [&](int64_t i) {
+        partial[i] = SumOfSquares(In<float>(a, t) + i * kPiece, std::min(kPiece, elements - i * kPiece));
+      });
+      double sum = 0;
+      for (int64_t i = 0; i < pieces; ++i) sum += partial[i];
+      total += static_cast<float>(sum);
+    }
+    *Out<float>(a, 0) = total;
   };
-  return Prepared(compute, pieces * static_cast<int64_t>(sizeof(double)));
+  return Prepared(compute, most_pieces * static_cast<int64_t>(sizeof(double)));
 }
 
 absl::StatusOr<PreparedKernel> FastUpdate(const LocalNode& node) {

@@ -1,5 +1,6 @@
 // Reference kernels of the updates. Outputs may lie at the address of the input they replace.
 #include <array>
+#include <vector>
 
 #include "graph/ir/op_definition.h"
 #include "ops/functors/apply.h"
@@ -33,14 +34,16 @@ int32_t AllFinite(const KernelArguments& a) {
   return ApplyBehind(IsFinite(*loss) && (squares == nullptr || IsFinite(*squares)), a.refused);
 }
 
-// (loss, squares?, iteration) -> apply, rate, the next iteration
+// (loss, squares?, iteration) -> apply, rate, the next iteration, and the clip's factor if there is a fourth output
 absl::StatusOr<PreparedKernel> StepScalars(const LocalNode& node) {
+  const double max_norm = node.outputs.size() > 3 ? node.attributes.Float("max_norm") : 0;
   return PreparedFloating(node.outputs[1].dtype,
-                          [schedule = ScheduleOf(node.attributes)]<typename T>(const KernelArguments& a) {
+                          [schedule = ScheduleOf(node.attributes), max_norm]<typename T>(const KernelArguments& a) {
                             const int32_t apply = AllFinite<T>(a), iteration = *In<int32_t>(a, 2);
                             *Out<int32_t>(a, 0) = apply;
                             *Out<T>(a, 1) = static_cast<T>(schedule.Rate(iteration));
                             *Out<int32_t>(a, 2) = iteration + apply;
+                            if (a.outputs.size() > 3) *Out<T>(a, 3) = ClipScale(*In<T>(a, 1), max_norm);
                           });
 }
 
@@ -53,11 +56,17 @@ absl::StatusOr<PreparedKernel> ReferenceAllFinite(const LocalNode& node) {
 }
 
 absl::StatusOr<PreparedKernel> ReferenceSumOfSquares(const LocalNode& node) {
-  const int64_t elements = Input(node, 0).elements();
+  std::vector<int64_t> elements;
+  for (size_t i = 0; i < node.inputs.size(); ++i) elements.push_back(Input(node, i).elements());
   return PreparedFloating(node.outputs[0].dtype, [elements]<typename T>(const KernelArguments& a) {
-    double sum = 0;
-    for (int64_t i = 0; i < elements; ++i) sum += static_cast<double>(In<T>(a, 0)[i]) * In<T>(a, 0)[i];
-    *Out<T>(a, 0) = static_cast<T>(sum);
+    T total = 0;
+    for (size_t i = 0; i < elements.size(); ++i) {
+      const T* const x = In<T>(a, i);
+      double sum = 0;
+      for (int64_t e = 0; e < elements[i]; ++e) sum += static_cast<double>(x[e]) * x[e];
+      total += static_cast<T>(sum);
+    }
+    *Out<T>(a, 0) = total;
   });
 }
 

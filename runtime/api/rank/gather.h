@@ -2,6 +2,7 @@
 #ifndef PARTITA_RUNTIME_API_RANK_GATHER_H_
 #define PARTITA_RUNTIME_API_RANK_GATHER_H_
 
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -26,10 +27,12 @@ struct HostTensor {
   operator ConstTensor() const { return {dtype, shape, bytes.data()}; }
 };
 
-// What one rank holds of a value; `data` is null where it holds nothing.
+// What one rank holds of a value; `data` is null where it holds nothing. `memory` owns the bytes where they are a copy;
+// else they are the rank's.
 struct HeldTensor {
   LocalTensor tensor;
   void* data = nullptr;
+  std::shared_ptr<void> memory = nullptr;
 };
 
 // Copies a part to or from its place in the whole tensor, whose bytes are `whole`; margins have none.

@@ -1,5 +1,5 @@
-// The host's view of a rank's arena: states and staged inputs, at their offsets. It is the arena itself if the host can
-// access it; else host memory, from which inputs are sent and states are stored and fetched.
+// The inputs that the host writes into a rank's arena, at their offsets: in the arena itself if the host can access it;
+// else in pinned host memory, from which they are sent.
 #ifndef PARTITA_RUNTIME_API_RANK_HOST_REACH_H_
 #define PARTITA_RUNTIME_API_RANK_HOST_REACH_H_
 
@@ -18,7 +18,7 @@ class HostReach {
   // `ranges`: bytes of the arena that the host will ask for; they may overlap. `arena` outlives it.
   static absl::StatusOr<std::unique_ptr<HostReach>> Create(Device& device, void* arena, std::vector<ByteRange> ranges);
 
-  // Where the host sees byte `offset` of the arena, which lies in one of the ranges.
+  // Where the host writes byte `offset` of the arena, which lies in one of the ranges.
   char* At(int64_t offset) const;
 
  private:

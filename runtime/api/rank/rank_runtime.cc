@@ -1,7 +1,7 @@
 #include "runtime/api/rank/rank_runtime.h"
 
 #include <algorithm>
-#include <cstring>
+#include <cstdlib>
 #include <numeric>
 #include <utility>
 #include <variant>
@@ -47,20 +47,24 @@ StreamPriority PriorityOf(int stream, int streams) {
   return stream == 0 ? StreamPriority::kRaised : StreamPriority::kNormal;
 }
 
-// What the host writes before steps, and states.
-std::vector<ByteRange> VisibleRanges(const std::vector<const Schedule*>& schedules) {
+// What the host writes before steps.
+std::vector<ByteRange> InputRanges(const std::vector<const Schedule*>& schedules) {
   std::vector<ByteRange> ranges;
   for (const Schedule* schedule : schedules) {
-    for (const auto* placements : {&schedule->states, &schedule->inputs}) {
-      for (const Placement& placement : *placements) {
-        if (placement.offset >= 0) ranges.push_back({placement.offset, placement.tensor.bytes()});
-      }
-    }
-    for (const RoundedState& rounded : schedule->rounded) {
-      ranges.push_back({rounded.placement.offset, rounded.placement.tensor.bytes()});
+    for (const Placement& input : schedule->inputs) {
+      if (input.offset >= 0) ranges.push_back({input.offset, input.tensor.bytes()});
     }
   }
   return ranges;
+}
+
+// The most bytes that a rank holds of one state.
+int64_t LargestState(const Schedule& schedule) {
+  int64_t largest = 0;
+  for (const Placement& state : schedule.states) {
+    if (state.offset >= 0) largest = std::max(largest, state.tensor.bytes());
+  }
+  return largest;
 }
 
 // Starts the threads of every host stream that runs kernels. A limit on threads then ends the start of the session: in
@@ -114,7 +118,7 @@ absl::Status RankRuntime::Build(const SessionOptions& options) {
     streams = std::max(streams, schedule->streams);
   }
   ASSIGN_OR_RETURN(arena_, device_->Allocate(bytes + kEndGuardBytes));
-  ASSIGN_OR_RETURN(reach_, HostReach::Create(*device_, arena_->data(), VisibleRanges(schedules_)));
+  ASSIGN_OR_RETURN(reach_, HostReach::Create(*device_, arena_->data(), InputRanges(schedules_)));
   if (device_->host_addressable()) {
     memory_check_ = std::make_unique<MemoryCheck>(schedules_, arena_->data(), kEndGuardBytes);
     memory_check_->Paint();
@@ -126,6 +130,7 @@ absl::Status RankRuntime::Build(const SessionOptions& options) {
   }
   RETURN_IF_ERROR(StartKernelTeams(schedules_, streams_));
   if (!device_->host_addressable()) {
+    ASSIGN_OR_RETURN(transfer_, HostTransfer::Create(*device_, *streams_[0], LargestState(*schedules_.front())));
     for (const Schedule* schedule : schedules_) {
       ASSIGN_OR_RETURN(std::unique_ptr<InputStage> stage, MakeStage(*schedule));
       inputs_.push_back(std::move(stage));
@@ -141,7 +146,7 @@ absl::Status RankRuntime::Build(const SessionOptions& options) {
 absl::StatusOr<std::unique_ptr<InputStage>> RankRuntime::MakeStage(const Schedule& schedule) const {
   std::vector<ByteCopy> inputs;
   for (const Placement& input : schedule.inputs) {
-    if (input.offset >= 0) inputs.push_back(ToDevice(input));
+    if (input.offset >= 0) inputs.push_back({InArena(input), reach_->At(input.offset), input.tensor.bytes()});
   }
   return InputStage::Create(*device_, fmt::format("rank {} inputs", rank_), std::move(inputs));
 }
@@ -207,11 +212,11 @@ absl::Status RankRuntime::InitializeStates(uint64_t seed, int64_t threads) {
     const Placement& placement = schedules_.front()->states[s];
     if (placement.offset < 0) continue;
     const Node& node = graph.node(graph.value(graph.states()[s].value).producer);
-    RETURN_IF_ERROR(
-        WithContext(fmt::format("node '{}'", placement.name),
-                    DrawInitialValues(node.attributes, placement.tensor, seed, DrawnAs(node.attributes, placement.name),
-                                      threads, PartOf(placement).data)));
-    RETURN_IF_ERROR(Store(placement));
+    ASSIGN_OR_RETURN(const HeldTensor drawn, NewBytes(placement));
+    RETURN_IF_ERROR(WithContext(fmt::format("node '{}'", placement.name),
+                                DrawInitialValues(node.attributes, placement.tensor, seed,
+                                                  DrawnAs(node.attributes, placement.name), threads, drawn.data)));
+    RETURN_IF_ERROR(Store(placement, drawn));
   }
   return absl::OkStatus();
 }
@@ -253,41 +258,45 @@ ExecutorBinding RankRuntime::BindingOf(int entry) const {
   return binding;
 }
 
-ByteCopy RankRuntime::ToDevice(const Placement& placement) const {
-  return {static_cast<char*>(arena_->data()) + placement.offset, reach_->At(placement.offset),
-          placement.tensor.bytes()};
+absl::StatusOr<HeldTensor> RankRuntime::Fetch(const Placement& state) const {
+  ASSIGN_OR_RETURN(HeldTensor copy, NewBytes(state));
+  if (copy.memory != nullptr) {
+    RETURN_IF_ERROR(transfer_->Fetch(copy.data, InArena(state), state.tensor.bytes()));
+  }
+  return copy;
 }
 
-ByteCopy RankRuntime::ToHost(const Placement& placement) const {
-  const ByteCopy back = ToDevice(placement);
-  return {const_cast<void*>(back.from), back.to, back.bytes};
+absl::StatusOr<HeldTensor> RankRuntime::NewBytes(const Placement& state) const {
+  if (state.offset < 0) return HeldTensor{state.tensor};
+  if (transfer_ == nullptr) return PartOf(state);
+  const auto bytes = static_cast<size_t>(std::max<int64_t>(1, state.tensor.bytes()));
+  const std::shared_ptr<void> memory(std::calloc(1, bytes), std::free);
+  if (memory == nullptr) {
+    return ResourceExhausted("the host has no memory for a copy of state '{}', which is {} bytes", state.name,
+                             state.tensor.bytes());
+  }
+  return HeldTensor{state.tensor, memory.get(), memory};
 }
 
-absl::Status RankRuntime::Move(const ByteCopy& copy) const {
-  if (copy.bytes == 0) return absl::OkStatus();
-  RETURN_IF_ERROR(streams_[0]->Copy(copy.to, copy.from, copy.bytes));
-  return streams_[0]->Synchronize();
-}
-
-absl::Status RankRuntime::Fetch(const Placement& state) const {
-  if (device_->host_addressable() || state.offset < 0) return absl::OkStatus();
-  return Move(ToHost(state));
-}
-
-absl::Status RankRuntime::Store(const Placement& state) const {
+absl::Status RankRuntime::Store(const Placement& state, const HeldTensor& bytes) const {
   if (state.offset < 0) return absl::OkStatus();
   for (const RoundedState& rounded : schedules_.front()->rounded) {
     const Placement& wide = schedules_.front()->states[static_cast<size_t>(rounded.state)];
-    if (wide.offset == state.offset) RETURN_IF_ERROR(StoreRounded(wide, rounded.placement));
+    if (wide.offset == state.offset) RETURN_IF_ERROR(StoreRounded(bytes, rounded.placement));
   }
-  return device_->host_addressable() ? absl::OkStatus() : Move(ToDevice(state));
+  return transfer_ == nullptr ? absl::OkStatus() : transfer_->Send(InArena(state), bytes.data, state.tensor.bytes());
 }
 
-absl::Status RankRuntime::StoreRounded(const Placement& state, const Placement& rounded) const {
-  const auto* const from = static_cast<const float*>(PartOf(state).data);
-  auto* const to = static_cast<Bf16*>(PartOf(rounded).data);
-  for (int64_t i = 0; i < state.tensor.elements(); ++i) to[i] = Bf16(from[i]);
-  return device_->host_addressable() ? absl::OkStatus() : Move(ToDevice(rounded));
+absl::Status RankRuntime::StoreRounded(const HeldTensor& bytes, const Placement& rounded) const {
+  const auto round = [&](char* to, int64_t begin, int64_t count) {
+    constexpr int64_t kSize = sizeof(Bf16);
+    const auto* const wide = static_cast<const float*>(bytes.data) + begin / kSize;
+    auto* const narrow = reinterpret_cast<Bf16*>(to);
+    for (int64_t i = 0; i < count / kSize; ++i) narrow[i] = Bf16(wide[i]);
+  };
+  if (transfer_ != nullptr) return transfer_->Send(InArena(rounded), rounded.tensor.bytes(), round);
+  round(InArena(rounded), 0, rounded.tensor.bytes());
+  return absl::OkStatus();
 }
 
 HeldTensor RankRuntime::PartOf(const LocalTensor& tensor, int64_t offset) const {

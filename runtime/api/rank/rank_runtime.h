@@ -11,6 +11,7 @@
 #include "graph/schedule/schedule.h"
 #include "runtime/api/rank/gather.h"
 #include "runtime/api/rank/host_reach.h"
+#include "runtime/api/rank/host_transfer.h"
 #include "runtime/api/rank/input_stage.h"
 #include "runtime/api/rank/result_places.h"
 #include "runtime/api/rank/session_options.h"
@@ -60,8 +61,8 @@ class RankRuntime {
   // The highest byte that was touched; as planned where the host cannot look.
   int64_t UsedMemory() const;
 
-  // The bytes of an input or a state of one of the schedules, as the host sees them. Inputs are taken from there when a
-  // step starts; of states see Fetch and Store.
+  // The bytes of an input of one of the schedules: a step takes them from there when it starts. Where the host reaches
+  // the arena, those of a state as well.
   HeldTensor PartOf(const LocalTensor& tensor, int64_t offset) const;
   HeldTensor PartOf(const Placement& placement) const { return PartOf(placement.tensor, placement.offset); }
   // What a step of that turn reported, by its place in the schedule's results. There until the next step of the turn
@@ -76,10 +77,14 @@ class RankRuntime {
   // Bytes of the host that a rank which lives there copies from its arena while it trains: observed values.
   static int64_t CopiedBytes(const Schedule& training, const SessionOptions& options);
 
-  // Copies a state from the device to the host's view, or back; the way back also updates the state's bf16 copy, if it
-  // has one (Schedule::rounded). Every writer of a state must call it.
-  absl::Status Fetch(const Placement& state) const;
-  absl::Status Store(const Placement& state) const;
+  // The bytes of a state: in the arena if the host can access it, else a copy. kResourceExhausted: the host has no memory
+  // for the copy.
+  absl::StatusOr<HeldTensor> Fetch(const Placement& state) const;
+  // Memory for new bytes of a state, which the caller fills and passes to Store: the state itself if the host can access
+  // the arena, else zeros. Errors as of Fetch.
+  absl::StatusOr<HeldTensor> NewBytes(const Placement& state) const;
+  // Every writer of a state must call it; also updates the state's bf16 copy, if it has one (Schedule::rounded).
+  absl::Status Store(const Placement& state, const HeldTensor& bytes) const;
   // The observed bytes of a value of an entry point.
   HeldTensor ObservedPart(int entry, ValueId value) const;
 
@@ -96,15 +101,13 @@ class RankRuntime {
   absl::Status CreateCommunicators();
   // Ranks of a process are made one after the other, so each has the threads of all.
   absl::Status InitializeStates(uint64_t seed, int64_t threads);
-  absl::Status StoreRounded(const Placement& state, const Placement& rounded) const;
+  absl::Status StoreRounded(const HeldTensor& bytes, const Placement& rounded) const;
   ExecutorBinding Binding() const;
   ExecutorBinding BindingOf(int entry) const;
   absl::StatusOr<std::unique_ptr<InputStage>> MakeStage(const Schedule& schedule) const;
   const Schedule& schedule(int entry) const { return *schedules_[entry]; }
   InputStage* stage(int entry) const { return inputs_.empty() ? nullptr : inputs_[entry].get(); }
-  ByteCopy ToDevice(const Placement& placement) const;
-  ByteCopy ToHost(const Placement& placement) const;
-  absl::Status Move(const ByteCopy& copy) const;
+  char* InArena(const Placement& placement) const { return static_cast<char*>(arena_->data()) + placement.offset; }
   ExecutorRank MemberOf(int entry, const SessionOptions& options) const;
 
   const int rank_;
@@ -117,10 +120,11 @@ class RankRuntime {
   const std::unique_ptr<HostDevice> own_device_;
   Device* const device_;
   std::unique_ptr<Arena> arena_;
-  std::unique_ptr<HostReach> reach_;
+  std::unique_ptr<HostReach> reach_;  // inputs
   std::unique_ptr<MemoryCheck> memory_check_;
   std::vector<std::unique_ptr<Communicator>> communicators_;  // by group id; null: no member
   std::vector<std::unique_ptr<Stream>> streams_;
+  std::unique_ptr<HostTransfer> transfer_;           // of states, on the first stream; null: the host reaches the arena
   std::vector<std::unique_ptr<InputStage>> inputs_;  // as the next, by entry point; empty: the host reaches the arena
   std::vector<std::unique_ptr<ResultPlaces>> results_;
   std::vector<std::shared_ptr<Executor>> executors_;

@@ -57,16 +57,17 @@ WrittenPart NextPart(PackedReader& reader, const std::vector<SavedState>& states
 }  // namespace
 
 OwnStates::Part OwnStates::WithoutMargins(int state, const HeldTensor& part) {
-  Part own{state, part.tensor, {}};
+  Part own{state, part.tensor, {}, part.memory};
   own.tensor.box = Intersect(part.tensor.box, WholeBox(part.tensor.global));
   const char* bytes = static_cast<const char*>(part.data);
   if (own.tensor.box != part.tensor.box) {
-    copies_.emplace_back(static_cast<size_t>(own.tensor.bytes()));
+    const auto copy = std::make_shared<std::vector<char>>(static_cast<size_t>(own.tensor.bytes()));
     HeldTensor within = part;
     within.tensor.global = own.tensor.box.size;
     for (size_t d = 0; d < own.tensor.box.size.size(); ++d) within.tensor.box.offset[d] -= own.tensor.box.offset[d];
-    CopyFromPart(within, copies_.back().data());
-    bytes = copies_.back().data();
+    CopyFromPart(within, copy->data());
+    bytes = copy->data();
+    own.memory = copy;
   }
   own.bytes = std::as_bytes(std::span(bytes, static_cast<size_t>(own.tensor.bytes())));
   return own;
@@ -99,15 +100,15 @@ int64_t OwnStates::bytes() const {
 }
 
 void OwnStates::Detach() {
-  std::list<std::vector<char>> copies;
   for (auto& [rank, parts] : parts_) {
     for (Part& part : parts) {
+      if (part.memory != nullptr) continue;
       const char* const bytes = reinterpret_cast<const char*>(part.bytes.data());
-      copies.emplace_back(bytes, bytes + part.bytes.size());
-      part.bytes = std::as_bytes(std::span(copies.back()));
+      const auto copy = std::make_shared<std::vector<char>>(bytes, bytes + part.bytes.size());
+      part.bytes = std::as_bytes(std::span(*copy));
+      part.memory = copy;
     }
   }
-  copies_ = std::move(copies);
 }
 
 absl::StatusOr<WrittenShards> WriteShards(const OwnStates& states, const std::string& folder, Disk& disk) {

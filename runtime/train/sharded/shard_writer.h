@@ -4,8 +4,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <list>
 #include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -31,13 +31,14 @@ struct WrittenShards {
 // What the ranks of this process are the first to hold. Movable, and then still refers to the same bytes.
 class OwnStates {
  public:
-  // No step is in flight. The bytes are where the states lie, but for those that have margins, until Detach.
+  // No step is in flight. The bytes are where the states lie, or copies: on a device that the host does not reach, and
+  // of those that have margins.
   // kOutOfRange: a value is not finite (of `checkpoint`, for messages).
   static absl::StatusOr<OwnStates> Collect(const Session& session, const std::string& checkpoint);
 
   int64_t bytes() const;
 
-  // Copies them: steps may then change the states.
+  // Copies what is no copy yet: steps may then change the states.
   void Detach();
 
  private:
@@ -46,12 +47,12 @@ class OwnStates {
     int state = 0;
     LocalTensor tensor;  // without margins
     std::span<const std::byte> bytes;
+    std::shared_ptr<const void> memory;  // owns the bytes; null: they are the session's
   };
   Part WithoutMargins(int state, const HeldTensor& part);
 
   std::vector<std::string> names_;
   std::map<int, std::vector<Part>> parts_;  // by rank
-  std::list<std::vector<char>> copies_;
 };
 
 // Writes to `folder`, which is there, a shard for each rank of this process that is the first replica of anything, and

@@ -77,6 +77,22 @@ TEST_F(FoldUpdateCastsTest, TheUpdateReadsWhatWasCast) {
   EXPECT_EQ(program_.tensor_of, (std::vector<TensorId>{w_, narrow_, kNoTensor, new_w_}));
 }
 
+// Where the gradients are clipped.
+TEST_F(FoldUpdateCastsTest, ASumOfSquaresReadsWhatWasCast) {
+  LocalKernel sum;
+  sum.node = {"squares", &Ops().Get(Role::kSumOfSquares), {}, {Tensor(DType::kF32)}, {{DType::kF32, {}, WholeBox({})}}};
+  sum.inputs = {{g_}};
+  sum.outputs = {{Activation("squares", 4)}};
+  Launch("squares").work = std::move(sum);
+  AddUpdate();
+  FoldUpdateCasts(program_);
+  ASSERT_EQ(program_.launches.size(), 2u);
+  const auto& squares = std::get<LocalKernel>(program_.launches[0].work);
+  EXPECT_EQ(squares.inputs[0].tensor, narrow_);
+  EXPECT_EQ(squares.node.inputs[0]->dtype, DType::kBF16);
+  EXPECT_EQ(Update().inputs[1].tensor, narrow_);
+}
+
 TEST_F(FoldUpdateCastsTest, SeveralUpdatesMayShareAGradient) {
   AddUpdate();
   AddUpdate();
@@ -87,7 +103,7 @@ TEST_F(FoldUpdateCastsTest, SeveralUpdatesMayShareAGradient) {
   }
 }
 
-// The norm of the gradient, say, or an all_reduce.
+// An all_reduce, say.
 TEST_F(FoldUpdateCastsTest, ACastThatAnotherReadsStays) {
   AddUpdate();
   Launch("copy").work = LocalCopies{kNoTensor, {{BoxCopy{}, g_, Activation("copy", 32)}}};

@@ -10,6 +10,7 @@
 #include "graph/optimizer/optimizer.h"
 #include "ops/host/host_kernels.h"
 #include "ops/registry.h"
+#include "tests/ops/host/joint_squares.h"
 #include "tests/ops/host/kernel_case.h"
 #include "tests/ops/host/mixed_updates.h"
 #include "tests/ops/host/pytorch_optimizers.h"
@@ -159,6 +160,22 @@ TEST(Updates, ScalarsOfAStepAreThoseOfTheNodes) {
       ExpectScalarsAreTheNodes(dtype, clipped, [](const LocalNode& node, const std::vector<Values>& inputs) {
         return Outputs(node, inputs);
       });
+    }
+  }
+}
+
+// By every kernel, on one thread and two.
+TEST(Updates, SquaresOfManyTensorsAreThoseOfTheNodes) {
+  for (const std::string& kernel : HostKernelNames("sum_of_squares")) {
+    const std::string family = kernel.substr(0, kernel.find('_'));
+    for (const int threads : {1, 2}) {
+      const auto run = [&](const LocalNode& node, const std::vector<Values>& inputs) {
+        const bool adds = node.op->name == "add";
+        return Outputs(node, inputs, {.family = adds ? "" : family, .threads = threads});
+      };
+      for (const int count : {1, 7, 120}) {
+        for (const bool narrow : {false, true}) ExpectSquaresAreTheNodes(DType::kF32, count, narrow, run);
+      }
     }
   }
 }

@@ -74,25 +74,28 @@ class LaunchesTest(TrainerCase):
             if sum(node["kernel"].startswith(("cudnn", "cublaslt")) for node in rank["nodes"]) == 29:
                 self.assertLessEqual(rank["launches"], launches)
 
-    # Sums of squares of all gradients in two launches, the sum of those, and the factor of a clip.
+    # One launch adds up the squares of all gradients; the launch of the step's scalars makes the clip's factor. In bf16
+    # the sum reads gradients as they are, so they are not cast.
     def test_of_the_norm_of_all_gradients(self):
-        counts = {}
-        for clip_norm in [0, 1]:
-            with open(self.path("stack.pbtxt"), "w", encoding="utf-8") as file:
-                file.write(conv_stack().replace("momentum: 0.9", f"momentum: 0.9 clip_norm: {clip_norm}"))
-            call = [TRAINER, "plan", "--device=cuda", "--deterministic", "--precision=f32", "--format=json",
-                    "stack.pbtxt"]
-            done = subprocess.run(call, capture_output=True, text=True, cwd=self.folder, timeout=300)
-            if done.returncode == 7:
-                self.assertIn("built without CUDA", done.stderr)
-                self.skipTest("built without CUDA")
-            self.assertEqual(done.returncode, 0, done.stderr)
-            rank = json.loads(done.stdout)["ranks"][0]
-            counts[clip_norm] = rank["launches"]
-            sums = [node for node in rank["nodes"] if node["kernel"] == "own_sum_of_squares"]
-            self.assertEqual([node["launches"] for node in sums], [2] if clip_norm else [])
-        print(f"conv-stack, 29 gradients: {counts[1] - counts[0]} launches for their norm")
-        self.assertEqual(counts[1] - counts[0], 4)
+        for precision in ["f32", "bf16"]:
+            counts = {}
+            for clip_norm in [0, 1]:
+                with open(self.path("stack.pbtxt"), "w", encoding="utf-8") as file:
+                    file.write(conv_stack().replace("momentum: 0.9", f"momentum: 0.9 clip_norm: {clip_norm}"))
+                call = [TRAINER, "plan", "--device=cuda", "--deterministic", f"--precision={precision}",
+                        "--format=json", "stack.pbtxt"]
+                done = subprocess.run(call, capture_output=True, text=True, cwd=self.folder, timeout=300)
+                if done.returncode == 7:
+                    self.assertIn("built without CUDA", done.stderr)
+                    self.skipTest("built without CUDA")
+                self.assertEqual(done.returncode, 0, done.stderr)
+                rank = json.loads(done.stdout)["ranks"][0]
+                counts[clip_norm] = rank["launches"]
+                sums = [node for node in rank["nodes"] if node["kernel"] == "own_sum_of_squares"]
+                self.assertEqual([node["launches"] for node in sums], [1] if clip_norm else [])
+                self.assertNotIn("own_clip_scale", [node["kernel"] for node in rank["nodes"]])
+            print(f"conv-stack {precision}, 29 gradients: {counts[1] - counts[0]} launches for their norm")
+            self.assertEqual(counts[1] - counts[0], 1)
 
 
 if __name__ == "__main__":

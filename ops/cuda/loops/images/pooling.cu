@@ -5,7 +5,6 @@
 #include "ops/cuda/loops/elementwise.h"
 #include "ops/cuda/loops/pooling_windows.h"
 #include "ops/cuda/loops/runs.h"
-#include "ops/cuda/loops/whole_quotient.h"
 #include "ops/functors/maximum.h"
 
 namespace partita::launch {
@@ -112,44 +111,35 @@ struct AveragePoolBody {
   }
 };
 
+// What windows of the full size give is added up before it is divided, by a product: rounding that once more is less
+// than what the sum is rounded.
 template <typename T, int kWidth, typename Index, bool kCountPadding>
 struct AveragePoolGradBody {
   using A = Compute<T>;
   const T* dy;
   T* dx;
   Windows<Index, kWidth> windows;
-  WholeQuotient<A> by_whole;  // by the pixels of a window
+  A whole, inverse;  // the pixels of a window, and 1 over that
 
   PARTITA_HOST_DEVICE void operator()(int64_t index) const {
     const PixelPlace<Index> in = windows.x.PlaceOf(static_cast<Index>(index));
-    A sum[kWidth] = {};
-    bool again = !by_whole.exact;
-    if (!again) {
-      Add<true>(in, sum);
-      for (const A value : sum) again = again || value != value;  // perhaps of an infinite gradient
-    }
-    if (again) [[unlikely]] {
-      for (A& value : sum) value = 0;
-      Add<false>(in, sum);
-    }
-    StoreRounded(sum, windows.x.AddressOf(dx, in));
-  }
-
- private:
-  // kQuick: by_whole divides where the divisor is its own.
-  template <bool kQuick>
-  PARTITA_HOST_DEVICE void Add(const PixelPlace<Index>& in, A (&sum)[kWidth]) const {
+    A sum[kWidth] = {}, of_smaller[kWidth] = {};
     windows.ForOutputsThatSee(dy, in, [&](const T* out, Index row, Index column) {
       A values[kWidth];
       Widen(LoadRun<kWidth>(out), values);
       const A divisor =
-          kCountPadding ? by_whole.by : PixelsOf<A>(windows.rows.WindowOf(row), windows.columns.WindowOf(column));
-      if (kQuick && (kCountPadding || divisor == by_whole.by)) {
-        for (int k = 0; k < kWidth; ++k) sum[k] += by_whole(values[k]);
+          kCountPadding ? whole : PixelsOf<A>(windows.rows.WindowOf(row), windows.columns.WindowOf(column));
+      if (kCountPadding || divisor == whole) {
+        for (int k = 0; k < kWidth; ++k) sum[k] += values[k];
       } else {
-        for (int k = 0; k < kWidth; ++k) sum[k] += values[k] / divisor;
+        for (int k = 0; k < kWidth; ++k) of_smaller[k] += values[k] / divisor;
       }
     });
+    for (int k = 0; k < kWidth; ++k) {
+      sum[k] *= inverse;
+      if (!kCountPadding) sum[k] += of_smaller[k];
+    }
+    StoreRounded(sum, windows.x.AddressOf(dx, in));
   }
 };
 
@@ -245,9 +235,9 @@ LaunchError AveragePoolGrad(DType dtype, const Pooling& pool, const void* dy, vo
   return WithFloating(dtype, [&]<typename T>() {
     return WithRuns<T>(pool, {dy, dx}, [&]<typename Index, int kWidth>() {
       const auto launch = [&]<bool kCountPadding>() {
-        const AveragePoolGradBody<T, kWidth, Index, kCountPadding> body{
-            As<T>(dy), As<T>(dx), Windows<Index, kWidth>(pool),
-            WholeQuotient<Compute<T>>(pool.window.kernel_h * pool.window.kernel_w)};
+        const auto whole = static_cast<Compute<T>>(pool.window.kernel_h * pool.window.kernel_w);
+        const AveragePoolGradBody<T, kWidth, Index, kCountPadding> body{As<T>(dy), As<T>(dx),
+                                                                        Windows<Index, kWidth>(pool), whole, 1 / whole};
         return ForEach(InputElements(pool.images) / kWidth, body, queue);
       };
       return pool.count_padding ? launch.template operator()<true>() : launch.template operator()<false>();

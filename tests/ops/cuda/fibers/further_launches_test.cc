@@ -17,6 +17,7 @@
 #include "tests/ops/cuda/fibers/own_kernel.h"
 #include "tests/ops/cuda/many_updates.h"
 #include "tests/ops/host/columns/column_case.h"
+#include "tests/ops/host/joint_squares.h"
 #include "tests/ops/host/mixed_updates.h"
 #include "tests/ops/host/step_scalars.h"
 
@@ -147,23 +148,30 @@ TEST(FurtherLaunches, RunningStatisticsOfManyBatchNorms) {
   ExpectNear(together, OnFibers(together, inputs), Reference(together, inputs));
 }
 
-// The norm of many gradients: the same bits in any order of blocks, whichever tensors lie in the table.
-TEST(FurtherLaunches, SquaresOfManyTensorsAreTwoLaunches) {
+// The norm of many gradients: the same bits in any order of blocks and threads.
+TEST(FurtherLaunches, SquaresOfManyTensorsAreOneLaunch) {
+  for (const auto& [count, launches] :
+       std::vector<std::pair<int, int>>{{1, 1}, {7, 1}, {120, 1}, {300, 1}, {1000, 2}}) {
+    for (const bool narrow : {false, true}) {
+      SCOPED_TRACE(std::to_string(count) + (narrow ? " with bf16" : ""));
+      const LocalNode all = SquaresOf(DType::kF32, UnevenSizes(count), narrow);
+      const std::vector<Values> inputs = Stored(all, SuitableInputs(all, 5)), first = OnFibers(all, inputs);
+      ExpectNear(all, first, Reference(SquaresOf(DType::kF32, UnevenSizes(count), false), inputs));
+      for (uint64_t seed = 2; seed <= 4; ++seed) {
+        const absl::StatusOr<FiberRun> run = RunOnFibers(all, inputs, {.off_by_one = seed == 4}, seed);
+        ASSERT_TRUE(run.ok()) << run.status();
+        EXPECT_EQ(run->outputs, first) << "seed " << seed;
+        EXPECT_EQ(run->launches, launches);
+      }
+    }
+  }
+}
+
+TEST(FurtherLaunches, SquaresOfManyTensorsAreTheNodes) {
   for (const int count : {1, 7, 120}) {
-    std::vector<LocalNode> nodes;
-    for (int m = 0; m < count; ++m) {
-      nodes.push_back(WholeNode("sum_of_squares", {}, {TensorType{DType::kF32, {m == 3 ? 9000 : m * 37 % 300 + 1}}}));
+    for (const bool narrow : {false, true}) {
+      for (const DType dtype : {DType::kF32, DType::kF64}) ExpectSquaresAreTheNodes(dtype, count, narrow, RunNode);
     }
-    const LocalNode together = Together(nodes);
-    const std::vector<Values> inputs = SuitableInputs(together, 5), first = OnFibers(together, inputs);
-    ExpectNear(together, first, Reference(together, inputs));
-    for (uint64_t seed = 2; seed <= 4; ++seed) {
-      const absl::StatusOr<FiberRun> run = RunOnFibers(together, inputs, {}, seed);
-      ASSERT_TRUE(run.ok()) << run.status();
-      EXPECT_EQ(run->outputs, first) << "seed " << seed;
-      EXPECT_EQ(run->launches, 2);
-    }
-    for (int m = 0; m < count; ++m) EXPECT_EQ(OnFibers(nodes[m], {inputs[m]})[0], first[m]) << m;
   }
 }
 

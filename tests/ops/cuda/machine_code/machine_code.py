@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 
 Kernel = collections.namedtuple("Kernel", "name registers stack local calls loads code")
 
@@ -15,17 +16,16 @@ Kernel = collections.namedtuple("Kernel", "name registers stack local calls load
 DIVISION = re.compile(r"(div|rem)_[su]64$")
 
 
-def tools():
-    """(path of cuobjdump, "") or (None, why not). It runs nvdisasm, which must lie beside it or in PATH."""
-    folders = os.environ.get("PATH", "").split(":")
-    folders += [os.path.join(os.environ[name], "bin") for name in ["CUDA_HOME"] if name in os.environ]
-    folders += ["/usr/local/cuda/bin"] + [os.path.join(path, "nvidia/cu13/bin") for path in sys.path]
-    path = ":".join(folders)
+def disassembler():
+    """The path of cuobjdump, which runs the nvdisasm beside it: of the pinned wheel (tools/bazel/python.txt), in a copy,
+    since wheels are unpacked without the right to be run."""
+    folders = [os.path.join(path, "nvidia/cu13/bin") for path in sys.path]
+    wheel = next(folder for folder in folders if os.path.exists(os.path.join(folder, "cuobjdump")))
+    folder = tempfile.mkdtemp(dir=os.environ.get("TEST_TMPDIR"))
     for tool in ["cuobjdump", "nvdisasm"]:
-        if shutil.which(tool, path=path) is None:
-            return None, "no {} in PATH, CUDA_HOME/bin, /usr/local/cuda/bin or the wheels of Python".format(tool)
-    os.environ["PATH"] = path
-    return shutil.which("cuobjdump", path=path), ""
+        os.chmod(shutil.copy(os.path.join(wheel, tool), folder), 0o755)
+    os.environ["PATH"] = folder + ":" + os.environ.get("PATH", "")
+    return os.path.join(folder, "cuobjdump")
 
 
 def _run(cuobjdump, what, path):

@@ -169,7 +169,6 @@ TEST_P(EmulatedKernel, ElementwiseOpsHaveTheHostsBits) {
                                                         "all_finite",
                                                         "clip_scale",
                                                         "learning_rate",
-                                                        "average_pool_grad",
                                                         "expand",
                                                         "sum_grad",
                                                         "mean_squared_error_grad",
@@ -249,8 +248,7 @@ TEST(EmulatedDropout, DependsOnTheGlobalIndexAlone) {
   }
 }
 
-// A whole window's gradient is divided in three operations that make NaN of an infinite one, so those are divided
-// again.
+// A gradient that is not finite reaches every pixel of its window, and no other.
 TEST(EmulatedPooling, SpreadsGradientsThatAreNotFinite) {
   const double infinity = std::numeric_limits<double>::infinity();
   const std::vector<std::pair<Values, const char*>> planted = {
@@ -267,7 +265,9 @@ TEST(EmulatedPooling, SpreadsGradientsThatAreNotFinite) {
       for (const LocalNode& typed : {node, InBf16(node)}) {
         std::vector<Values> inputs = Stored(typed, SuitableInputs(typed, 3));
         for (size_t i = 0; i < values.size(); ++i) inputs[0][(14 + i) * 8 + 3] = values[i];
-        EXPECT_EQ(Distance(Emulated(typed, inputs)[0], Outputs(typed, inputs, {.reference_only = true})[0]), 0) << what;
+        const Values found = Emulated(typed, inputs)[0];
+        const double distance = Distance(found, Outputs(typed, inputs, {.reference_only = true})[0]);
+        EXPECT_LE(distance, Tolerance(DType::kF32) + RoundingOnGpu(typed, 0)) << what;
       }
     }
   }

@@ -11,6 +11,7 @@
 #include "ops/functors/updates/updates.h"
 #include "tests/ops/cuda/many_updates.h"
 #include "tests/ops/cuda/own/emulated.h"
+#include "tests/ops/host/joint_squares.h"
 #include "tests/ops/host/kernel_case.h"
 #include "tests/ops/host/mixed_updates.h"
 #include "tests/ops/host/step_scalars.h"
@@ -42,21 +43,26 @@ TEST(EmulatedBatchNorm, RunningStatisticsGoInOneLaunch) {
   }
 }
 
-// Two launches for each table that tensors fill; each as if it were alone.
-TEST(EmulatedSquares, OfManyTensorsGoInTwoLaunches) {
-  for (const auto& [members, launches] : std::vector<std::pair<int, int>>{{1, 2}, {44, 2}, {120, 2}, {1000, 4}}) {
-    std::vector<LocalNode> nodes;
-    for (int64_t m = 0; m < members; ++m) {
-      const int64_t elements = m == 5 ? 3000000 : m * 37 % 300 + 1;
-      nodes.push_back(WholeNode("sum_of_squares", {}, {TensorType{DType::kF32, {elements}}}));
-    }
-    const LocalNode together = Together(nodes);
-    const std::vector<Values> inputs = SuitableInputs(together, 5);
+// One launch for each table that tensors fill.
+TEST(EmulatedSquares, OfManyTensorsGoInOneLaunch) {
+  for (const auto& [tensors, launches] : std::vector<std::pair<int, int>>{{1, 1}, {44, 1}, {120, 1}, {1000, 2}}) {
+    const LocalNode all = SquaresOf(DType::kF32, UnevenSizes(tensors), false);
     CountingQueue queue;
-    const auto found = Emulate(CudaKernelEntries("sum_of_squares").back(), together, inputs, {}, queue);
+    const auto found = Emulate(CudaKernelEntries("sum_of_squares").back(), all, SuitableInputs(all, 5), {}, queue);
     ASSERT_TRUE(found.ok()) << found.status();
     EXPECT_EQ(queue.calls, launches);
-    for (size_t m = 0; m < nodes.size(); ++m) EXPECT_EQ((*found)[m], Emulated(nodes[m], {inputs[m]})[0]) << m;
+  }
+}
+
+TEST(EmulatedSquares, AreTheNodes) {
+  for (const int tensors : {1, 44, 120, 1000}) {
+    for (const bool narrow : {false, true}) {
+      for (const DType dtype : {DType::kF32, DType::kF64}) {
+        ExpectSquaresAreTheNodes(dtype, tensors, narrow, [](const LocalNode& node, const std::vector<Values>& inputs) {
+          return Emulated(node, inputs);
+        });
+      }
+    }
   }
 }
 

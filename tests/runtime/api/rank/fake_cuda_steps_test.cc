@@ -3,8 +3,11 @@
 // first does not do the second. The kernels are the host's; the bits are those of a session on the host.
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <cstring>
 #include <deque>
 #include <functional>
+#include <string>
 #include <tuple>
 
 #include "graph/make_schedule.h"
@@ -67,11 +70,24 @@ class FarKernels : public KernelLibrary {
   const std::unique_ptr<KernelLibrary> kernels_ = MakeHostKernels({.threads = 1});
 };
 
+// Of allocations of pinned memory, since the last test began.
+int64_t pinned_bytes = 0;
+cudaError_t (*allocate_pinned)(void**, size_t, unsigned) = nullptr;
+
+cudaError_t CountPinned(void** memory, size_t bytes, unsigned flags) {
+  pinned_bytes += static_cast<int64_t>(bytes);
+  return allocate_pinned(memory, bytes, flags);
+}
+
 class FakeCudaSteps : public testing::Test {
  protected:
   void SetUp() override {
+    pinned_bytes = 0;
+    allocate_pinned = fake_.api().cudaHostAlloc;
+    api_ = fake_.api();
+    api_.cudaHostAlloc = CountPinned;
     fake_.at_once = false;
-    device_ = *CudaDevice::Create({0, false, &fake_.api()});
+    device_ = *CudaDevice::Create({0, false, &api_});
     for (const EntryPoint& entry : program_.entries) {
       schedules_.push_back(*MakeSchedule(program_, entry.graph, 0, kernels_, {}));
     }
@@ -119,6 +135,7 @@ class FakeCudaSteps : public testing::Test {
   }
 
   FakeCuda fake_;
+  CudaApi api_;
   const SessionOptions options_ = SmallOptions();
   const Program program_ = SmallProgram("lenet5", "1x1");
   FarKernels kernels_;
@@ -171,6 +188,38 @@ TEST_F(FakeCudaSteps, CallCudaInThisOrder) {
                                    "cudaStreamWaitEvent", "cudaGraphLaunch", "cudaEventRecord"));
   EXPECT_THAT(CallsOf([&] { End(); }), testing::ElementsAre("cudaEventSynchronize"));
   End();
+}
+
+// Inputs lie in pinned memory; states pass through two buffers no larger than the largest of them.
+TEST_F(FakeCudaSteps, PinInputsAndTwoBuffersForStates) {
+  int64_t inputs = 0, states = 0, largest = 0;
+  for (const Schedule& schedule : schedules_) {
+    for (const Placement& input : schedule.inputs) inputs += input.tensor.bytes();
+  }
+  for (const Placement& state : schedules_[kTrain].states) {
+    states += state.tensor.bytes();
+    largest = std::max(largest, state.tensor.bytes());
+  }
+  constexpr int64_t kResultsAndFaults = 8192;
+  EXPECT_LE(pinned_bytes, inputs + 2 * (largest + 64) + kResultsAndFaults);
+  EXPECT_LT(2 * largest + kResultsAndFaults, states) << "a mirror of the states would pass";
+}
+
+// What is stored is what is fetched, of every state, and what other states hold stays.
+TEST_F(FakeCudaSteps, StoreAndFetchEveryState) {
+  const std::vector<Placement>& states = schedules_[kTrain].states;
+  for (size_t s = 0; s < states.size(); ++s) {
+    const absl::StatusOr<HeldTensor> bytes = rank_->NewBytes(states[s]);
+    ASSERT_TRUE(bytes.ok()) << bytes.status();
+    std::memset(bytes->data, static_cast<int>(s + 1), static_cast<size_t>(states[s].tensor.bytes()));
+    ASSERT_TRUE(rank_->Store(states[s], *bytes).ok());
+  }
+  for (size_t s = 0; s < states.size(); ++s) {
+    const absl::StatusOr<HeldTensor> bytes = rank_->Fetch(states[s]);
+    ASSERT_TRUE(bytes.ok()) << bytes.status();
+    const std::string found(static_cast<const char*>(bytes->data), static_cast<size_t>(states[s].tensor.bytes()));
+    EXPECT_EQ(found, std::string(found.size(), static_cast<char>(s + 1))) << states[s].name;
+  }
 }
 
 // Ranks that share the GPU: each has streams of its own, and their collectives meet in CudaLocalWorld.

@@ -104,8 +104,9 @@ class SharedDevice {
   std::vector<char> Held(const std::string& name) {
     for (const Placement& state : train_[0].states) {
       if (state.name != name || state.offset < 0) continue;
-      EXPECT_TRUE(ranks_[0]->Fetch(state).ok());
-      const char* const data = static_cast<const char*>(ranks_[0]->PartOf(state).data);
+      const absl::StatusOr<HeldTensor> held = ranks_[0]->Fetch(state);
+      EXPECT_TRUE(held.ok()) << held.status();
+      const char* const data = static_cast<const char*>(held->data);
       return {data, data + state.tensor.bytes()};
     }
     return {};
