@@ -2,11 +2,14 @@
 // and keeps them in registers in between, so it reads them once and waits for no other block. Groups of rows follow
 // each other in a block. The sums are in an order that only the sizes decide. For .cu files.
 //
-// A body has: Element, the type of tensors; kInputs; in, out, packed, groups, rows, channels, all that MakeKeptRows
-// sets;
+// A body has:
+//   Element                                         the type of the tensors
+//   kInputs, in, out, packed                        PitchedRows, and whether all of them are packed
+//   groups, rows (of a group), channels
 //   Entry, Make(group, channel)                     what the sums of a channel need
 //   Add(entry, values of the inputs, sums)          adds an element
-//   Factors, Total, Finish(group, channel, sums, total)   what the values of a channel need; total: over the groups
+//   Factors, Total, Finish(group, channel, sums, total)
+//                                                   what the values of a channel need; total: over the groups
 //   Store(channel, total)                           once for each channel
 //   Value(factors, values of the inputs)            of an element
 #ifndef PARTITA_OPS_CUDA_LOOPS_KEPT_ROWS_H_
@@ -46,6 +49,14 @@ struct KeptChannels {
   template <bool kPacked>
   PARTITA_HOST_DEVICE void Load(const T* from, int count) {
     if constexpr (kPacked) {
+#ifdef __CUDA_ARCH__
+      if constexpr (sizeof words == sizeof(uint2)) {  // of a memcpy the compiler makes two accesses
+        const uint2 both = *reinterpret_cast<const uint2*>(from);
+        words[0] = both.x;
+        words[1] = both.y;
+        return;
+      }
+#endif
       memcpy(words, __builtin_assume_aligned(from, alignof(Channels<T>)), sizeof words);
     } else {
       const Channels<T> channels = LoadChannels<false>(from, count);
