@@ -8,6 +8,9 @@
 // with shift = running_mean as it was before the step, which the new mean and variance update; in evaluation
 //   y = batch_norm_inference(x, gamma, beta, running_mean, running_variance) epsilon
 //
+// Where no move lies between the first two, a GPU has both at once (ops/fusions/fuse_small_batch_norms.h):
+//   y, stats = batch_norm_forward(x, shift, gamma, beta) samples=k epsilon
+//
 // m = elements per group and channel, of the global tensor. mean' = s1/m, variance = max(s2/m - mean'^2, 0) (biased),
 // inv = 1/sqrt(variance + epsilon), xhat = (x - shift - mean') inv, y = gamma xhat + beta, with `relu` max(y, 0).
 // Running statistics take the groups in order: new = (1 - momentum) old + momentum group's; their variance is unbiased
@@ -69,6 +72,13 @@ absl::StatusOr<std::vector<TensorType>> NormalizeShape(const NodeView& node) {
   RETURN_IF_ERROR(CheckStatistics(node, 1, "stats"));
   RETURN_IF_ERROR(CheckChannelVectors(node, 2, {"shift", "gamma", "beta"}));
   return std::vector<TensorType>{*node.inputs[0]};
+}
+
+absl::StatusOr<std::vector<TensorType>> ForwardShape(const NodeView& node) {
+  RETURN_IF_ERROR(CheckPositive(node.attributes, "epsilon"));
+  ASSIGN_OR_RETURN(const std::vector<TensorType> statistics, BatchNormStatisticsType(node));
+  RETURN_IF_ERROR(CheckChannelVectors(node, 2, {"gamma", "beta"}));
+  return std::vector<TensorType>{*node.inputs[0], statistics[0]};
 }
 
 absl::StatusOr<std::vector<TensorType>> RunningShape(const NodeView& node) {
@@ -218,6 +228,23 @@ OpDefinition BatchNormNormalizeOp() {
       .Computes(Precision::kFollows)
       .Wide({"stats", "shift", "gamma", "beta"})
       .Flops(PerElement(3))
+      .InPlace(0, 0);
+}
+
+OpDefinition BatchNormForwardOp() {
+  return Op("batch_norm_forward")
+      .Internal()
+      .Inputs({"x"})
+      .Parameters({"shift", "gamma", "beta"})
+      .Outputs(2)
+      .Attribute("samples", int64_t{0})
+      .Attribute("epsilon", 1e-3)
+      .Attribute("relu", false)
+      .Shape(ForwardShape)
+      .Rules([](const NodeView& node) {
+        return WholeGroupRules(node, {kElements, kVector, kVector, kVector}, {kElements, kStatistics});
+      })
+      .Flops(PerElement(7))
       .InPlace(0, 0);
 }
 

@@ -8,6 +8,7 @@
 //   batch_norm_normalize_input_grad(x, dy, stats, shift, gamma, beta)      dy gamma inv
 //   batch_norm_statistics_grad(x, shift, dstats)                           ds1 + 2 (x - shift) ds2
 //   batch_norm_input_grad(x, dy, stats, shift, gamma, beta, dstats)        the sum of the two before, in one pass
+//   batch_norm_backward(x, dy, stats, shift, gamma, beta) -> dx, dgamma, dbeta     the first and the last at once
 // stats and dstats are f64. Sums are per group; where the samples of a single group or rows are split they are partial.
 #include "ops/definitions/definitions.h"
 #include "ops/forms/batch_norm_shapes.h"
@@ -53,6 +54,11 @@ absl::StatusOr<std::vector<TensorType>> InputGradShape(const NodeView& node) {
   return std::vector<TensorType>{*node.inputs[0]};
 }
 
+absl::StatusOr<std::vector<TensorType>> BackwardShape(const NodeView& node) {
+  RETURN_IF_ERROR(CheckNormalizeInputs(node));
+  return std::vector<TensorType>{*node.inputs[0], *node.inputs[4], *node.inputs[5]};
+}
+
 Op NormalizeGradient(const std::string& name) {
   return Op(name)
       .Internal()
@@ -78,6 +84,18 @@ OpDefinition BatchNormGradientSumsOp() {
                               {kStatistics, kVector, kVector});
       })
       .Flops(PerElement(5));
+}
+
+OpDefinition BatchNormBackwardOp() {
+  return NormalizeGradient("batch_norm_backward")
+      .Outputs(3)
+      .Shape(BackwardShape)
+      .Rules([](const NodeView& node) {
+        return WholeGroupRules(node, {kElements, kElements, kStatistics, kVector, kVector, kVector},
+                               {kElements, kVector, kVector});
+      })
+      .Flops(PerElement(10))
+      .InPlace(1, 0);
 }
 
 OpDefinition BatchNormNormalizeInputGradOp() {

@@ -41,11 +41,13 @@ OpDefinition GlobalAveragePoolGradOp();
 // batch_norm.cc
 OpDefinition BatchNormOp();
 OpDefinition BatchNormStatisticsOp();
+OpDefinition BatchNormForwardOp();
 OpDefinition BatchNormNormalizeOp();
 OpDefinition BatchNormRunningOp();
 OpDefinition BatchNormInferenceOp();
 // batch_norm_grad.cc
 OpDefinition BatchNormGradientSumsOp();
+OpDefinition BatchNormBackwardOp();
 OpDefinition BatchNormNormalizeInputGradOp();
 OpDefinition BatchNormStatisticsGradOp();
 OpDefinition BatchNormInputGradOp();

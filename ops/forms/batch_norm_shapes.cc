@@ -91,4 +91,12 @@ std::vector<Rule> BatchNormRules(const NodeView& node, const std::vector<BatchNo
   return rules;
 }
 
+std::vector<Rule> WholeGroupRules(const NodeView& node, const std::vector<BatchNormPart>& inputs,
+                                  const std::vector<BatchNormPart>& outputs) {
+  std::vector<Rule> rules = BatchNormRules(node, inputs, outputs);
+  const bool by_group = InferredGroups(node).groups > 1;
+  rules.erase(rules.begin() + (by_group ? 1 : 0), rules.end() - 1);
+  return rules;
+}
+
 }  // namespace partita

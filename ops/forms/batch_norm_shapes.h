@@ -50,6 +50,10 @@ enum class BatchNormPart { kElements, kStatistics, kVector };
 std::vector<Rule> BatchNormRules(const NodeView& node, const std::vector<BatchNormPart>& inputs,
                                  const std::vector<BatchNormPart>& outputs);
 
+// The same of an op that has whole groups: no group is cut.
+std::vector<Rule> WholeGroupRules(const NodeView& node, const std::vector<BatchNormPart>& inputs,
+                                  const std::vector<BatchNormPart>& outputs);
+
 }  // namespace partita
 
 #endif  // PARTITA_OPS_FORMS_BATCH_NORM_SHAPES_H_

@@ -5,6 +5,7 @@
 #include "ops/fusions/fuse_epilogues.h"
 #include "ops/fusions/fuse_normalize_relu.h"
 #include "ops/fusions/fuse_relu_masks.h"
+#include "ops/fusions/fuse_small_batch_norms.h"
 #include "ops/fusions/fuse_widening.h"
 #include "ops/fusions/pool_last.h"
 #include "ops/fusions/sum_input_gradients.h"
@@ -18,6 +19,7 @@ std::vector<Fusion> AllFusions() {
       {"fuse_batch_norm_gradient", Fusion::When::kGradients, FuseBatchNormGradient},
       {"sum_input_gradients", Fusion::When::kGradients, SumInputGradients},
       {"fuse_epilogues", Fusion::When::kLast, FuseEpilogues},
+      {"fuse_small_batch_norms", Fusion::When::kLast, FuseSmallBatchNorms, /*for_gpu=*/true},
       {"fuse_relu_masks", Fusion::When::kLast, FuseReluMasks, /*for_gpu=*/true},
       {"fuse_bias_gradient", Fusion::When::kLast, FuseBiasGradient, /*for_gpu=*/true},
       {"fuse_widening", Fusion::When::kLast, FuseWidening, /*for_gpu=*/true},

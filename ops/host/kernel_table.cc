@@ -118,6 +118,8 @@ const KernelTable& Table() {
       {"global_average_pool_grad",
        {{"fast", FAST(FastGlobalAveragePoolGrad)}, {"reference", ReferenceGlobalAveragePoolGrad}}},
       {"halo_exchange_adjoint", {{"reference", ReferenceHaloExchangeAdjoint}}},
+      {"batch_norm_forward", {{"reference", ReferenceBatchNormForward}}},
+      {"batch_norm_backward", {{"reference", ReferenceBatchNormBackward}}},
       {"batch_norm_statistics",
        {{"fast", FAST(FastBatchNormStatistics), kWidened, {{0}, {}}}, {"reference", ReferenceBatchNormStatistics}}},
       {"batch_norm_normalize",

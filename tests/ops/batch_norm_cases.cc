@@ -48,6 +48,8 @@ void AddBatchNormOthers(Cases& cases) {
       const std::string variant = c.variant + (relu ? "_relu" : "");
       const Attributes attributes = {{"samples", c.samples}, {"relu", relu}};
       std::vector<std::optional<CaseInput>> inputs = {Fixed(c.x), Fixed(c.x), stats, vector, vector, vector};
+      cases.Add("batch_norm_forward", variant, attributes, {Fixed(c.x), vector, vector, vector});
+      cases.Add("batch_norm_backward", variant, attributes, inputs);
       cases.Add("batch_norm_gradient_sums", variant, attributes, inputs);
       cases.Add("batch_norm_normalize_input_grad", variant, attributes, inputs);
       inputs.push_back(Fixed(StatisticsOf(c)));

@@ -286,6 +286,18 @@ TEST(Rules, BatchNormSumsOfGroups) {
             (Texts{"samples: S0/3 S0/3 S0 R R R -> S0 P P", "channels: S1 S1 S2 S0 S0 S0 -> S2 S0 S0"}));
 }
 
+// A block of rows alone has no statistics.
+TEST(Rules, BatchNormAtOnceCutsNoGroup) {
+  const std::vector<std::optional<TensorType>> forward = {F({6, 2, 2, 3}), F({3}), F({3}), F({3})};
+  EXPECT_EQ(RuleTexts("batch_norm_forward", {}, forward), (Texts{"channels: S3 S0 S0 S0 -> S3 S2"}));
+  EXPECT_EQ(RuleTexts("batch_norm_forward", {{"samples", int64_t{3}}}, forward),
+            (Texts{"samples: S0/3 R R R -> S0/3 S0", "channels: S3 S0 S0 S0 -> S3 S2"}));
+  const std::vector<std::optional<TensorType>> backward = {F({6, 4}), F({6, 4}), TensorType{DType::kF64, {2, 2, 4}},
+                                                           F({4}),    F({4}),    F({4})};
+  EXPECT_EQ(RuleTexts("batch_norm_backward", {{"samples", int64_t{3}}}, backward),
+            (Texts{"samples: S0/3 S0/3 S0 R R R -> S0/3 P P", "channels: S1 S1 S2 S0 S0 S0 -> S1 S0 S0"}));
+}
+
 TEST(Rules, BatchNormCompositeFollowsItsGroups) {
   const std::vector<std::optional<TensorType>> inputs = {F({6, 4}), F({4}), F({4}), F({4}), F({4})};
   EXPECT_EQ(RuleTexts("batch_norm", {{"statistics_samples", int64_t{2}}}, inputs),

@@ -137,6 +137,8 @@ std::vector<ShapeCase> BatchNormCases() {
       {"batch_norm_statistics", {{"samples", int64_t{6}}}, {x, vector}, {whole}},
       {"batch_norm_normalize", two, {x, groups, vector, vector, vector}, {x}},
       {"batch_norm_gradient_sums", two, {x, x, groups, vector, vector, vector}, {groups, vector, vector}},
+      {"batch_norm_forward", two, {x, vector, vector, vector}, {x, groups}},
+      {"batch_norm_backward", two, {x, x, groups, vector, vector, vector}, {x, vector, vector}},
       {"batch_norm_input_grad", {}, {x, x, whole, vector, vector, vector, whole}, {x}},
       {"batch_norm_running", {{"count", int64_t{8}}}, {groups, vector, vector, std::nullopt}, {vector, vector}},
       {"batch_norm_running", {{"count", int64_t{8}}}, {groups, F64({4}), F64({4}), I32({})}, {F64({4}), F64({4})}},

@@ -36,6 +36,12 @@ LaunchError BatchNormStatistics(DType dtype, const BatchNormLaunch& node, double
 LaunchError BatchNormGradientSums(DType dtype, const BatchNormLaunch& node, double* dstats, void* dgamma, void* dbeta,
                                   const SumScratch& scratch, CudaQueue queue);
 
+// Of a small one (ops/functors/small_batch_norm.h) all that a block can do at once: forward statistics and y; backward
+// the gradients of the parameters and dx, which may lie at dy.
+LaunchError SmallBatchNorm(DType dtype, const BatchNormLaunch& node, double* stats, void* y, CudaQueue queue);
+LaunchError SmallBatchNormGrad(DType dtype, const BatchNormLaunch& node, void* dx, void* dgamma, void* dbeta,
+                               CudaQueue queue);
+
 LaunchError BatchNormNormalize(DType dtype, const BatchNormLaunch& node, void* y, CudaQueue queue);
 LaunchError BatchNormNormalizeInputGrad(DType dtype, const BatchNormLaunch& node, void* dx, CudaQueue queue);
 // With the part that flows through the statistics (dstats).

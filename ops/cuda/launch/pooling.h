@@ -11,13 +11,21 @@
 
 namespace partita::launch {
 
-LaunchError MaxPool(DType dtype, const Pooling& pool, const void* x, void* y, CudaQueue queue);
+// Images of which a pixel lies `pitch` elements behind the one before, so that they may be some channels of wider ones.
+template <typename Address>
+struct PooledImages {
+  Address* address = nullptr;
+  int64_t pitch = 0;
+};
+using InImages = PooledImages<const void>;
+using OutImages = PooledImages<void>;
 
-LaunchError MaxPoolGrad(DType dtype, const Pooling& pool, const void* x, const void* y, const void* dy, void* dx,
+LaunchError MaxPool(DType dtype, const Pooling& pool, InImages x, OutImages y, CudaQueue queue);
+LaunchError MaxPoolGrad(DType dtype, const Pooling& pool, InImages x, InImages y, InImages dy, OutImages dx,
                         CudaQueue queue);
 
-LaunchError AveragePool(DType dtype, const Pooling& pool, const void* x, void* y, CudaQueue queue);
-LaunchError AveragePoolGrad(DType dtype, const Pooling& pool, const void* dy, void* dx, CudaQueue queue);
+LaunchError AveragePool(DType dtype, const Pooling& pool, InImages x, OutImages y, CudaQueue queue);
+LaunchError AveragePoolGrad(DType dtype, const Pooling& pool, InImages dy, OutImages dx, CudaQueue queue);
 
 // dx[n,pixel,c] = dy[n,c] / divisor; `x` is the shape of dx as rows, `pixels` of them per sample.
 LaunchError GlobalAveragePoolGrad(DType dtype, ChannelRows x, int64_t pixels, double divisor, const void* dy, void* dx,

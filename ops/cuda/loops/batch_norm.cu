@@ -1,9 +1,21 @@
 #include "ops/cuda/launch/batch_norm.h"
 #include "ops/cuda/loops/batch_norm_rows.h"
 #include "ops/cuda/loops/column_sums.h"
+#include "ops/cuda/loops/kept_rows.h"
 
 namespace partita::launch {
 namespace {
+
+PARTITA_HOST_DEVICE void AddShifted(double x, double shift, Sums<2>& sums) {
+  const double d = x - shift;
+  sums.at[0] += d;
+  sums.at[1] += d * d;
+}
+
+PARTITA_HOST_DEVICE void StoreSums(int64_t group, int64_t c, int64_t channels, const Sums<2>& sums, double* stats) {
+  stats[2 * group * channels + c] = sums.at[0];
+  stats[(2 * group + 1) * channels + c] = sums.at[1];
+}
 
 // s1 and s2. An entry is the shift.
 template <typename T>
@@ -28,8 +40,7 @@ struct StatisticsSums {
   }
 
   PARTITA_HOST_DEVICE void Finish(int64_t group, int64_t c, const Sums<2>& sums) const {
-    stats[2 * group * chunks.channels + c] = sums.at[0];
-    stats[(2 * group + 1) * chunks.channels + c] = sums.at[1];
+    StoreSums(group, c, chunks.channels, sums, stats);
   }
 
  private:
@@ -38,11 +49,7 @@ struct StatisticsSums {
     double own[kChannelsOfThread];
     for (int w = 0; w < kChannelsOfThread; ++w) own[w] = shifts[w];
     ForRows<kPacked, 4>(x, place, [&](const Channels<T>(&in)[1]) {
-      for (int w = 0; w < kChannelsOfThread; ++w) {
-        const double d = static_cast<double>(in[0].at[w]) - own[w];
-        sums[w].at[0] += d;
-        sums[w].at[1] += d * d;
-      }
+      for (int w = 0; w < kChannelsOfThread; ++w) AddShifted(static_cast<double>(in[0].at[w]), own[w], sums[w]);
     });
   }
 };
@@ -58,6 +65,37 @@ struct NormalizeElementwise {
   PARTITA_HOST_DEVICE A operator()(const Entry& k, const A* x) const {
     const A value = NormalizeElement(x[0], k.mean, k.scale, k.beta);
     return relu ? Relu::Value(value) : value;
+  }
+};
+
+// Statistics and, from them, y.
+template <typename T>
+struct SmallForward : KeptBatchNorm<T, 1> {
+  using A = Compute<T>;
+  using Entry = double;
+  using Factors = NormalizeCoefficients<A>;
+  struct Total {};
+  ChannelInputs<A> inputs;
+  bool relu;
+  double* stats;
+
+  SmallForward(const BatchNormLaunch& node, double* statistics, void* y)
+      : KeptBatchNorm<T, 1>(node, {XOf<T>(node)}, y),
+        inputs(ChannelInputsOf<A>(node)),
+        relu(node.relu),
+        stats(statistics) {}
+
+  PARTITA_HOST_DEVICE Entry Make(int64_t, int64_t c) const { return static_cast<double>(inputs.shift[c]); }
+  PARTITA_HOST_DEVICE void Add(Entry shift, const A* x, Sums<2>& sums) const {
+    AddShifted(static_cast<double>(x[0]), shift, sums);
+  }
+  PARTITA_HOST_DEVICE Factors Finish(int64_t group, int64_t c, const Sums<2>& sums, Total&) const {
+    StoreSums(group, c, this->channels, sums, stats);
+    return inputs.Coefficients(MakeBatchMoments(sums.at[0], sums.at[1], inputs.count), c);
+  }
+  PARTITA_HOST_DEVICE void Store(int64_t, const Total&) const {}
+  PARTITA_HOST_DEVICE A Value(const Factors& k, const A* x) const {
+    return NormalizeElementwise<A>{inputs, relu}(k, x);
   }
 };
 
@@ -93,6 +131,10 @@ LaunchError BatchNormNormalize(DType dtype, const BatchNormLaunch& node, void* y
     const NormalizeElementwise<Compute<T>> element{ChannelInputsOf<Compute<T>>(node), node.relu};
     return ForEachElement<T>(node, {XOf<T>(node)}, y, element, queue);
   });
+}
+
+LaunchError SmallBatchNorm(DType dtype, const BatchNormLaunch& node, double* stats, void* y, CudaQueue queue) {
+  return WithFloating(dtype, [&]<typename T>() { return MapKeptRows(SmallForward<T>(node, stats, y), queue); });
 }
 
 LaunchError BatchNormInference(DType dtype, const BatchNormLaunch& node, const void* running_mean,

@@ -1,12 +1,30 @@
 #include "ops/cuda/launch/batch_norm.h"
 #include "ops/cuda/loops/batch_norm_rows.h"
 #include "ops/cuda/loops/column_sums.h"
+#include "ops/cuda/loops/kept_rows.h"
 
 namespace partita::launch {
 namespace {
 
-// sum(dy) and sum(dy (x - mean)), dy being the cotangent behind the fused relu; then what they give to the gradients.
-// Rows take the mean as it is rounded for the coefficients, so that no second one lies in registers.
+// sum(dy) and sum(dy (x - mean)), dy being the cotangent behind the fused relu. Rows take the mean as it is rounded for
+// the coefficients, so that no second one lies in registers.
+template <typename A>
+PARTITA_HOST_DEVICE void AddCotangent(const NormalizeCoefficients<A>& k, A x, A dy, bool relu, Sums<2>& sums) {
+  const double d = NormalizedCotangent(x, dy, k.mean, k.scale, k.beta, relu);
+  sums.at[0] += d;
+  sums.at[1] += d * (static_cast<double>(x) - static_cast<double>(k.mean));
+}
+
+// What these sums give to the gradients.
+template <typename A>
+PARTITA_HOST_DEVICE BatchNormGradient GradientOf(const ChannelInputs<A>& channels, int64_t group, int64_t c,
+                                                 const Sums<2>& sums) {
+  const BatchMoments moments = channels.Moments(group, c);
+  const double mean = moments.shifted_mean + channels.shift[c];
+  const double b = sums.at[1] - sums.at[0] * (mean - static_cast<A>(mean));
+  return MakeBatchNormGradient(sums.at[0], b, moments, channels.count, channels.epsilon, channels.gamma[c]);
+}
+
 template <typename T>
 struct GradientSums {
   using A = Compute<T>;
@@ -34,7 +52,7 @@ struct GradientSums {
   }
 
   PARTITA_HOST_DEVICE void Finish(int64_t group, int64_t c, const Sums<2>& sums) const {
-    const BatchNormGradient d = GradientOf(group, c, sums);
+    const BatchNormGradient d = GradientOf(channels, group, c, sums);
     dstats[2 * group * chunks.channels + c] = d.ds1;
     dstats[(2 * group + 1) * chunks.channels + c] = d.ds2;
     if (chunks.groups > 1) return;
@@ -47,7 +65,7 @@ struct GradientSums {
   PARTITA_HOST_DEVICE void FinishGroups(int64_t c, const OfGroup& of_group) const {
     double gamma_sum = 0, beta_sum = 0;
     for (int64_t group = 0; group < chunks.groups; ++group) {
-      const BatchNormGradient d = GradientOf(group, c, of_group(group));
+      const BatchNormGradient d = GradientOf(channels, group, c, of_group(group));
       gamma_sum += d.dgamma;
       beta_sum += d.dbeta;
     }
@@ -56,13 +74,6 @@ struct GradientSums {
   }
 
  private:
-  PARTITA_HOST_DEVICE BatchNormGradient GradientOf(int64_t group, int64_t c, const Sums<2>& sums) const {
-    const BatchMoments moments = channels.Moments(group, c);
-    const double mean = moments.shifted_mean + channels.shift[c];
-    const double b = sums.at[1] - sums.at[0] * (mean - static_cast<A>(mean));
-    return MakeBatchNormGradient(sums.at[0], b, moments, channels.count, channels.epsilon, channels.gamma[c]);
-  }
-
   template <bool kPacked>
   PARTITA_HOST_DEVICE void Rows(const ThreadPlace& place, const Entry* entries, Sums<2>* sums) const {
     Entry own[kChannelsOfThread];
@@ -70,11 +81,7 @@ struct GradientSums {
     // Two rows at once would need more than the 64 registers that let four blocks run at once.
     ForRows<kPacked, 1>(in, place, [&](const Channels<T>(&at)[2]) {
       for (int w = 0; w < kChannelsOfThread; ++w) {
-        const auto x = static_cast<A>(at[0].at[w]), dy = static_cast<A>(at[1].at[w]);
-        const Entry& k = own[w];
-        const double d = NormalizedCotangent(x, dy, k.mean, k.scale, k.beta, relu);
-        sums[w].at[0] += d;
-        sums[w].at[1] += d * (static_cast<double>(x) - static_cast<double>(k.mean));
+        AddCotangent(own[w], static_cast<A>(at[0].at[w]), static_cast<A>(at[1].at[w]), relu, sums[w]);
       }
     });
   }
@@ -101,6 +108,20 @@ struct InputGradCoefficients {
 };
 
 template <typename A>
+PARTITA_HOST_DEVICE InputGradCoefficients<A> MakeInputGrad(const ChannelInputs<A>& channels, int64_t group, int64_t c,
+                                                           double ds1, double ds2) {
+  const NormalizeCoefficients<A> k = channels.Coefficients(channels.Moments(group, c), c);
+  const auto s = MakeStatisticsGradCoefficients(k.mean, channels.shift[c], ds1, ds2);
+  return {k, s.slope, s.offset};
+}
+
+template <typename A>
+PARTITA_HOST_DEVICE A InputGradOf(const InputGradCoefficients<A>& c, A x, A dy, bool relu) {
+  return NormalizedCotangent(x, dy, c.k.mean, c.k.scale, c.k.beta, relu) * c.k.scale +
+         StatisticsGradElement(x, c.k.mean, c.slope, c.offset);
+}
+
+template <typename A>
 struct InputGradElement {
   using Entry = InputGradCoefficients<A>;
   ChannelInputs<A> channels;
@@ -108,14 +129,48 @@ struct InputGradElement {
   bool relu;
   PARTITA_HOST_DEVICE Entry Make(int64_t group, int64_t c) const {
     const double* d = dstats + 2 * group * channels.channels;
-    const NormalizeCoefficients<A> k = channels.Coefficients(channels.Moments(group, c), c);
-    const auto s = MakeStatisticsGradCoefficients(k.mean, channels.shift[c], d[c], d[channels.channels + c]);
-    return {k, s.slope, s.offset};
+    return MakeInputGrad(channels, group, c, d[c], d[channels.channels + c]);
   }
-  PARTITA_HOST_DEVICE A operator()(const Entry& c, const A* in) const {
-    return NormalizedCotangent(in[0], in[1], c.k.mean, c.k.scale, c.k.beta, relu) * c.k.scale +
-           StatisticsGradElement(in[0], c.k.mean, c.slope, c.offset);
+  PARTITA_HOST_DEVICE A operator()(const Entry& c, const A* in) const { return InputGradOf(c, in[0], in[1], relu); }
+};
+
+// The gradients of the parameters and of x.
+template <typename T>
+struct SmallBackward : KeptBatchNorm<T, 2> {
+  using A = Compute<T>;
+  using Entry = NormalizeCoefficients<A>;
+  using Factors = InputGradCoefficients<A>;
+  struct Total {
+    double gamma = 0, beta = 0;
+  };
+  ChannelInputs<A> inputs;
+  bool relu;
+  A *dgamma, *dbeta;
+
+  SmallBackward(const BatchNormLaunch& node, void* dx, void* gamma, void* beta)
+      : KeptBatchNorm<T, 2>(node, {XOf<T>(node), DyOf<T>(node)}, dx),
+        inputs(ChannelInputsOf<A>(node)),
+        relu(node.relu),
+        dgamma(As<A>(gamma)),
+        dbeta(As<A>(beta)) {}
+
+  PARTITA_HOST_DEVICE Entry Make(int64_t group, int64_t c) const {
+    return inputs.Coefficients(inputs.Moments(group, c), c);
   }
+  PARTITA_HOST_DEVICE void Add(const Entry& k, const A* in, Sums<2>& sums) const {
+    AddCotangent(k, in[0], in[1], relu, sums);
+  }
+  PARTITA_HOST_DEVICE Factors Finish(int64_t group, int64_t c, const Sums<2>& sums, Total& total) const {
+    const BatchNormGradient d = GradientOf(inputs, group, c, sums);
+    total.gamma += d.dgamma;
+    total.beta += d.dbeta;
+    return MakeInputGrad(inputs, group, c, d.ds1, d.ds2);
+  }
+  PARTITA_HOST_DEVICE void Store(int64_t c, const Total& total) const {
+    dgamma[c] = static_cast<A>(total.gamma);
+    dbeta[c] = static_cast<A>(total.beta);
+  }
+  PARTITA_HOST_DEVICE A Value(const Factors& k, const A* in) const { return InputGradOf(k, in[0], in[1], relu); }
 };
 
 template <typename A>
@@ -172,6 +227,12 @@ LaunchError BatchNormInputGrad(DType dtype, const BatchNormLaunch& node, void* d
     const InputGradElement<Compute<T>> element{ChannelInputsOf<Compute<T>>(node), node.dstats, node.relu};
     return ForEachElement<T>(node, {XOf<T>(node), DyOf<T>(node)}, dx, element, queue);
   });
+}
+
+LaunchError SmallBatchNormGrad(DType dtype, const BatchNormLaunch& node, void* dx, void* dgamma, void* dbeta,
+                               CudaQueue queue) {
+  return WithFloating(dtype,
+                      [&]<typename T>() { return MapKeptRows(SmallBackward<T>(node, dx, dgamma, dbeta), queue); });
 }
 
 LaunchError BatchNormStatisticsGrad(DType dtype, const BatchNormLaunch& node, void* dx, CudaQueue queue) {

@@ -89,6 +89,29 @@ struct MapRows {
   }
 };
 
+// A body of MapKeptRows but for what is computed.
+template <typename T, int kRead>
+struct KeptBatchNorm {
+  using Element = T;
+  static constexpr int kInputs = kRead;
+  PitchedRows<const T> in[kRead];
+  PitchedRows<T> out;
+  bool packed;
+  int64_t groups, rows, channels;
+
+  KeptBatchNorm(const launch::BatchNormLaunch& node, const PitchedRows<const T> (&inputs)[kRead], void* output)
+      : out(RowsOf(node, As<T>(output), node.out_pitch)),
+        packed(out.packed(node.groups.channels)),
+        groups(node.groups.groups),
+        rows(node.groups.rows_per_group),
+        channels(node.groups.channels) {
+    for (int k = 0; k < kRead; ++k) {
+      in[k] = inputs[k];
+      packed = packed && in[k].packed(channels);
+    }
+  }
+};
+
 template <typename T, int kInputs, typename Element>
 LaunchError ForEachElement(const launch::BatchNormLaunch& node, const PitchedRows<const T> (&in)[kInputs], void* out,
                            const Element& element, CudaQueue queue) {

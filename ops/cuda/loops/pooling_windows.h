@@ -59,13 +59,14 @@ struct PixelRuns {
   Index pixel_step, row_step, sample_step;  // in elements
   int width;
 
-  PixelRuns(int64_t row_count, int64_t column_count, int64_t channels, int width_of_run)
+  // `pitch`: elements from a pixel to the next.
+  PixelRuns(int64_t row_count, int64_t column_count, int64_t channels, int64_t pitch, int width_of_run)
       : runs(channels / width_of_run),
         columns(column_count),
         rows(row_count),
-        pixel_step(static_cast<Index>(channels)),
-        row_step(static_cast<Index>(column_count * channels)),
-        sample_step(static_cast<Index>(row_count * column_count * channels)),
+        pixel_step(static_cast<Index>(pitch)),
+        row_step(static_cast<Index>(column_count * pitch)),
+        sample_step(static_cast<Index>(row_count * column_count * pitch)),
         width(width_of_run) {}
 
   PARTITA_HOST_DEVICE PixelPlace<Index> PlaceOf(Index index) const {

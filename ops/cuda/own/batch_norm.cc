@@ -2,6 +2,7 @@
 #include "ops/cuda/launch/batch_norm.h"
 
 #include "ops/cuda/own/own_kernels.h"
+#include "ops/functors/small_batch_norm.h"
 #include "ops/values/columns.h"
 
 namespace partita {
@@ -28,6 +29,10 @@ BatchNormLaunch NormalizationOf(const LocalNode& node) {
   return result;
 }
 
+bool IsSmall(const BatchNormLaunch& norm, const LocalNode& node) {
+  return IsSmallBatchNorm(norm.groups.rows(), SizeOf(Input(node, 0).dtype));
+}
+
 // (x, dy, stats, shift, gamma, beta, ...)
 BatchNormLaunch GradientBound(BatchNormLaunch norm, const KernelArguments& a) {
   norm.x = In(a, 0);
@@ -40,6 +45,58 @@ BatchNormLaunch GradientBound(BatchNormLaunch norm, const KernelArguments& a) {
 }
 
 }  // namespace
+
+// (x, shift, gamma, beta) -> y, stats: one launch where the batch norm is small, else that of the sums and that of y.
+absl::StatusOr<PreparedCudaKernel> CudaBatchNormForward(const LocalNode& node) {
+  BatchNormLaunch norm = NormalizationOf(node);
+  norm.dy_pitch = 0;  // there is none
+  const auto bound = [norm](const KernelArguments& a) {
+    BatchNormLaunch result = norm;
+    result.x = In(a, 0);
+    result.shift = In(a, 1);
+    result.gamma = In(a, 2);
+    result.beta = In(a, 3);
+    result.stats = static_cast<const double*>(Out(a, 1));
+    return result;
+  };
+  if (IsSmall(norm, node)) {
+    return OwnFloatingKernel(node, [bound](const KernelArguments& a, DType dtype, CudaQueue q) {
+      return launch::SmallBatchNorm(dtype, bound(a), static_cast<double*>(Out(a, 1)), Out(a, 0), q);
+    });
+  }
+  RETURN_IF_ERROR(RequireFloating(node.outputs[0].dtype));
+  const ColumnChunks chunks = launch::ChunksOf(norm.groups);
+  return OwnSummingKernel(
+      [bound, dtype = node.outputs[0].dtype](const KernelArguments& a, const SumScratch& scratch, CudaQueue q) {
+        const LaunchError error =
+            launch::BatchNormStatistics(dtype, bound(a), static_cast<double*>(Out(a, 1)), scratch, q);
+        return error != kLaunched ? error : launch::BatchNormNormalize(dtype, bound(a), Out(a, 0), q);
+      },
+      chunks.partial_bytes(2), chunks.counters(false));
+}
+
+// (x, dy, stats, shift, gamma, beta) -> dx, dgamma, dbeta, likewise.
+absl::StatusOr<PreparedCudaKernel> CudaBatchNormBackward(const LocalNode& node) {
+  const BatchNormLaunch norm = NormalizationOf(node);
+  if (IsSmall(norm, node)) {
+    return OwnFloatingKernel(node, [norm](const KernelArguments& a, DType dtype, CudaQueue q) {
+      return launch::SmallBatchNormGrad(dtype, GradientBound(norm, a), Out(a, 0), Out(a, 1), Out(a, 2), q);
+    });
+  }
+  RETURN_IF_ERROR(RequireFloating(node.outputs[0].dtype));
+  const ColumnChunks chunks = launch::ChunksOf(norm.groups);
+  const int64_t sums_bytes = chunks.partial_bytes(2) + chunks.totals_bytes(2);
+  return OwnSummingKernel(
+      [=, dtype = node.outputs[0].dtype](const KernelArguments& a, const SumScratch& scratch, CudaQueue q) {
+        BatchNormLaunch bound = GradientBound(norm, a);
+        auto* const dstats = reinterpret_cast<double*>(static_cast<char*>(scratch.workspace) + sums_bytes);
+        const LaunchError error = launch::BatchNormGradientSums(dtype, bound, dstats, Out(a, 1), Out(a, 2), scratch, q);
+        if (error != kLaunched) return error;
+        bound.dstats = dstats;
+        return launch::BatchNormInputGrad(dtype, bound, Out(a, 0), q);
+      },
+      sums_bytes + chunks.totals_bytes(2), chunks.counters(true));
+}
 
 // (x, shift) -> stats
 absl::StatusOr<PreparedCudaKernel> CudaBatchNormStatistics(const LocalNode& node) {

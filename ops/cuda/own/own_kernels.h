@@ -53,6 +53,8 @@ absl::StatusOr<PreparedCudaKernel> CudaGlobalAveragePool(const LocalNode& node);
 absl::StatusOr<PreparedCudaKernel> CudaGlobalAveragePoolGrad(const LocalNode& node);
 
 // batch_norm.cc
+absl::StatusOr<PreparedCudaKernel> CudaBatchNormForward(const LocalNode& node);
+absl::StatusOr<PreparedCudaKernel> CudaBatchNormBackward(const LocalNode& node);
 absl::StatusOr<PreparedCudaKernel> CudaBatchNormStatistics(const LocalNode& node);
 absl::StatusOr<PreparedCudaKernel> CudaBatchNormNormalize(const LocalNode& node);
 absl::StatusOr<PreparedCudaKernel> CudaBatchNormRunning(const LocalNode& node);

@@ -3,34 +3,48 @@
 
 #include "ops/cuda/launch/reductions.h"
 #include "ops/cuda/own/own_kernels.h"
+#include "ops/values/columns.h"
 
 namespace partita {
+namespace {
+
+// Elements from a pixel of an operand to the next.
+int64_t PixelPitch(const LocalNode& node, size_t operand) {
+  const int64_t pitch = PitchOf(node, operand);
+  return pitch > 0 ? pitch : node.operand(operand)->shape().back();
+}
+
+}  // namespace
 
 absl::StatusOr<PreparedCudaKernel> CudaMaxPool(const LocalNode& node) {
   const Pooling pool = MakePooling(Input(node, 0), node.outputs[0], node.attributes);
-  return OwnFloatingKernel(node, [pool](const KernelArguments& a, DType dtype, CudaQueue q) {
-    return launch::MaxPool(dtype, pool, In(a, 0), Out(a, 0), q);
+  return OwnFloatingKernel(node, [pool, x = PixelPitch(node, 0), y = PixelPitch(node, 1)](const KernelArguments& a,
+                                                                                          DType dtype, CudaQueue q) {
+    return launch::MaxPool(dtype, pool, {In(a, 0), x}, {Out(a, 0), y}, q);
   });
 }
 
 absl::StatusOr<PreparedCudaKernel> CudaMaxPoolGrad(const LocalNode& node) {
   const Pooling pool = MakePooling(Input(node, 0), Input(node, 1), node.attributes);
-  return OwnFloatingKernel(node, [pool](const KernelArguments& a, DType dtype, CudaQueue q) {
-    return launch::MaxPoolGrad(dtype, pool, In(a, 0), In(a, 1), In(a, 2), Out(a, 0), q);
+  const int64_t x = PixelPitch(node, 0), y = PixelPitch(node, 1), dy = PixelPitch(node, 2), dx = PixelPitch(node, 3);
+  return OwnFloatingKernel(node, [=](const KernelArguments& a, DType dtype, CudaQueue q) {
+    return launch::MaxPoolGrad(dtype, pool, {In(a, 0), x}, {In(a, 1), y}, {In(a, 2), dy}, {Out(a, 0), dx}, q);
   });
 }
 
 absl::StatusOr<PreparedCudaKernel> CudaAveragePool(const LocalNode& node) {
   const Pooling pool = MakePooling(Input(node, 0), node.outputs[0], node.attributes);
-  return OwnFloatingKernel(node, [pool](const KernelArguments& a, DType dtype, CudaQueue q) {
-    return launch::AveragePool(dtype, pool, In(a, 0), Out(a, 0), q);
+  return OwnFloatingKernel(node, [pool, x = PixelPitch(node, 0), y = PixelPitch(node, 1)](const KernelArguments& a,
+                                                                                          DType dtype, CudaQueue q) {
+    return launch::AveragePool(dtype, pool, {In(a, 0), x}, {Out(a, 0), y}, q);
   });
 }
 
 absl::StatusOr<PreparedCudaKernel> CudaAveragePoolGrad(const LocalNode& node) {
   const Pooling pool = MakePooling(node.outputs[0], Input(node, 0), node.attributes);
-  return OwnFloatingKernel(node, [pool](const KernelArguments& a, DType dtype, CudaQueue q) {
-    return launch::AveragePoolGrad(dtype, pool, In(a, 0), Out(a, 0), q);
+  return OwnFloatingKernel(node, [pool, dy = PixelPitch(node, 0), dx = PixelPitch(node, 1)](const KernelArguments& a,
+                                                                                            DType dtype, CudaQueue q) {
+    return launch::AveragePoolGrad(dtype, pool, {In(a, 0), dy}, {Out(a, 0), dx}, q);
   });
 }
 

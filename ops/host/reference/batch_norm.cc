@@ -48,6 +48,31 @@ absl::StatusOr<PreparedKernel> ReferenceBatchNormNormalize(const LocalNode& node
   });
 }
 
+// (x, shift, gamma, beta) -> y, stats
+absl::StatusOr<PreparedKernel> ReferenceBatchNormForward(const LocalNode& node) {
+  LocalNode sums = node, normalize = node;
+  sums.inputs = {node.inputs[0], node.inputs[1]};
+  sums.outputs = {node.outputs[1]};
+  normalize.inputs = {node.inputs[0], node.outputs[1], node.inputs[1], node.inputs[2], node.inputs[3]};
+  normalize.outputs = {node.outputs[0]};
+  ASSIGN_OR_RETURN(const PreparedKernel first, ReferenceBatchNormStatistics(sums));
+  ASSIGN_OR_RETURN(PreparedKernel both, ReferenceBatchNormNormalize(normalize));
+  both.bind = [first, second = both.bind](const KernelArguments& a) -> absl::StatusOr<Computation> {
+    KernelArguments of_first = a, of_second = a;
+    of_first.inputs = {a.inputs[0], a.inputs[1]};
+    of_first.outputs = {a.outputs[1]};
+    of_second.inputs = {a.inputs[0], a.outputs[1], a.inputs[1], a.inputs[2], a.inputs[3]};
+    of_second.outputs = {a.outputs[0]};
+    ASSIGN_OR_RETURN(const Computation before, first.bind(of_first));
+    ASSIGN_OR_RETURN(const Computation after, second(of_second));
+    return Computation([before, after]() -> absl::Status {
+      RETURN_IF_ERROR(before());
+      return after();
+    });
+  };
+  return both;
+}
+
 // (stats, running_mean, running_variance, apply?) -> both, new. The shift of stats is the running mean as read.
 absl::StatusOr<PreparedKernel> ReferenceBatchNormRunning(const LocalNode& node) {
   const int64_t groups = InputShape(node, 0)[0], channels = InputShape(node, 0)[2];

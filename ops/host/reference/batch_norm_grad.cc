@@ -115,4 +115,28 @@ absl::StatusOr<PreparedKernel> ReferenceBatchNormInputGrad(const LocalNode& node
   });
 }
 
+// -> dx, dgamma, dbeta
+absl::StatusOr<PreparedKernel> ReferenceBatchNormBackward(const LocalNode& node) {
+  LocalNode sums = node, input = node;
+  sums.outputs = {*node.inputs[2], node.outputs[1], node.outputs[2]};
+  input.inputs.push_back(node.inputs[2]);
+  input.outputs = {node.outputs[0]};
+  ASSIGN_OR_RETURN(const PreparedKernel first, ReferenceBatchNormGradientSums(sums));
+  ASSIGN_OR_RETURN(PreparedKernel both, ReferenceBatchNormInputGrad(input));
+  both.workspace_bytes = node.inputs[2]->bytes();
+  both.bind = [first, second = both.bind](const KernelArguments& a) -> absl::StatusOr<Computation> {
+    KernelArguments of_first = a, of_second = a;
+    of_first.outputs[0] = a.workspace;
+    of_second.inputs.push_back(a.workspace);
+    of_second.outputs = {a.outputs[0]};
+    ASSIGN_OR_RETURN(const Computation before, first.bind(of_first));
+    ASSIGN_OR_RETURN(const Computation after, second(of_second));
+    return Computation([before, after]() -> absl::Status {
+      RETURN_IF_ERROR(before());
+      return after();
+    });
+  };
+  return both;
+}
+
 }  // namespace partita

@@ -56,6 +56,8 @@ absl::StatusOr<PreparedKernel> ReferenceGlobalAveragePoolGrad(const LocalNode& n
 absl::StatusOr<PreparedKernel> ReferenceHaloExchangeAdjoint(const LocalNode& node);
 
 // batch_norm.cc, batch_norm_grad.cc
+absl::StatusOr<PreparedKernel> ReferenceBatchNormForward(const LocalNode& node);
+absl::StatusOr<PreparedKernel> ReferenceBatchNormBackward(const LocalNode& node);
 absl::StatusOr<PreparedKernel> ReferenceBatchNormStatistics(const LocalNode& node);
 absl::StatusOr<PreparedKernel> ReferenceBatchNormNormalize(const LocalNode& node);
 absl::StatusOr<PreparedKernel> ReferenceBatchNormRunning(const LocalNode& node);

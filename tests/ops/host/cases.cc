@@ -157,6 +157,8 @@ void AddBatchNorm(CaseTable& table, const Shape& shape, int64_t samples, bool re
   const Attributes grouped{{"samples", samples}};
   Attributes attributes{{"samples", samples}, {"epsilon", 1e-3}, {"relu", relu}};
   table.Add("batch_norm_statistics", grouped, {x, vector});
+  table.Add("batch_norm_forward", attributes, {x, vector, vector, vector});
+  table.Add("batch_norm_backward", attributes, {x, x, stats, vector, vector, vector});
   table.Add("batch_norm_statistics_grad", grouped, {x, vector, stats});
   table.Add("batch_norm_normalize", attributes, {x, stats, vector, vector, vector});
   table.Add("batch_norm_gradient_sums", attributes, {x, x, stats, vector, vector, vector});

@@ -131,7 +131,8 @@ std::vector<Values> SuitableInputs(const LocalNode& node, uint64_t seed) {
   if (op == "max_pool_grad") inputs[1] = MaximaOf(node, inputs[0]);
   const size_t stats = op == "batch_norm_normalize" ? 1 : 2;
   const bool normalizes = op == "batch_norm_normalize" || op == "batch_norm_gradient_sums" ||
-                          op == "batch_norm_normalize_input_grad" || op == "batch_norm_input_grad";
+                          op == "batch_norm_backward" || op == "batch_norm_normalize_input_grad" ||
+                          op == "batch_norm_input_grad";
   if (normalizes) {
     inputs[stats] = StatisticsOf(node, inputs[0], inputs[stats + 1], node.inputs[stats]->shape()[0]);
   }

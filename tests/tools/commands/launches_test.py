@@ -1,11 +1,14 @@
-"""How many launches a step of a stack of convolutions is on a GPU, counted by `plan` from its description."""
+"""How many launches a step of convolution networks is on a GPU, counted by `plan` from its description."""
 
 import collections
 import json
+import os
 import subprocess
 import unittest
 
 from tests.tools.commands.trainer_case import TRAINER, TrainerCase
+
+BUILD_MODEL = os.path.abspath("tools/models/build_model")
 
 
 class Graph:
@@ -54,19 +57,26 @@ def conv_stack():
 
 
 class LaunchesTest(TrainerCase):
+    def planned(self, graph, *flags):
+        """The plan of the only rank."""
+        call = [TRAINER, "plan", "--device=cuda", "--deterministic", *flags, "--format=json", graph]
+        done = subprocess.run(call, capture_output=True, text=True, cwd=self.folder, timeout=300)
+        if done.returncode == 7:
+            self.assertIn("built without CUDA", done.stderr)
+            self.skipTest("built without CUDA")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return json.loads(done.stdout)["ranks"][0]
+
+    def write_stack(self, text):
+        with open(self.path("stack.pbtxt"), "w", encoding="utf-8") as file:
+            file.write(text)
+
     # Numbers of bytes, 26 of convolutions, 37 of batch norms, pool, three products, loss and accuracy, update, scalars.
     # In bf16 the images and the gradient of the logits are cast.
     def test_of_conv_stack(self):
-        with open(self.path("stack.pbtxt"), "w", encoding="utf-8") as file:
-            file.write(conv_stack())
+        self.write_stack(conv_stack())
         for flags, casts, launches in [(["--precision=f32"], 0, 74), (["--tf32"], 0, 74), (["--precision=bf16"], 2, 76)]:
-            call = [TRAINER, "plan", "--device=cuda", "--deterministic", *flags, "--format=json", "stack.pbtxt"]
-            done = subprocess.run(call, capture_output=True, text=True, cwd=self.folder, timeout=300)
-            if done.returncode == 7:
-                self.assertIn("built without CUDA", done.stderr)
-                self.skipTest("built without CUDA")
-            self.assertEqual(done.returncode, 0, done.stderr)
-            rank = json.loads(done.stdout)["ranks"][0]
+            rank = self.planned("stack.pbtxt", *flags)
             kernels = collections.Counter(node["kernel"].partition("_")[2] for node in rank["nodes"])
             print(f"conv-stack {' '.join(flags)}: {len(rank['nodes'])} nodes, {rank['launches']} launches")
             self.assertLessEqual(sum(kernels.values()), launches, kernels)
@@ -80,22 +90,30 @@ class LaunchesTest(TrainerCase):
         for precision in ["f32", "bf16"]:
             counts = {}
             for clip_norm in [0, 1]:
-                with open(self.path("stack.pbtxt"), "w", encoding="utf-8") as file:
-                    file.write(conv_stack().replace("momentum: 0.9", f"momentum: 0.9 clip_norm: {clip_norm}"))
-                call = [TRAINER, "plan", "--device=cuda", "--deterministic", f"--precision={precision}",
-                        "--format=json", "stack.pbtxt"]
-                done = subprocess.run(call, capture_output=True, text=True, cwd=self.folder, timeout=300)
-                if done.returncode == 7:
-                    self.assertIn("built without CUDA", done.stderr)
-                    self.skipTest("built without CUDA")
-                self.assertEqual(done.returncode, 0, done.stderr)
-                rank = json.loads(done.stdout)["ranks"][0]
+                self.write_stack(conv_stack().replace("momentum: 0.9", f"momentum: 0.9 clip_norm: {clip_norm}"))
+                rank = self.planned("stack.pbtxt", f"--precision={precision}")
                 counts[clip_norm] = rank["launches"]
                 sums = [node for node in rank["nodes"] if node["kernel"] == "own_sum_of_squares"]
                 self.assertEqual([node["launches"] for node in sums], [1] if clip_norm else [])
                 self.assertNotIn("own_clip_scale", [node["kernel"] for node in rank["nodes"]])
             print(f"conv-stack {precision}, 29 gradients: {counts[1] - counts[0]} launches for their norm")
             self.assertEqual(counts[1] - counts[0], 1)
+
+    # Launches of our own kernels, which no library decides: what the networks differ in, and all of them.
+    def test_of_networks(self):
+        for name, model, own in NETWORKS:
+            self.execute(BUILD_MODEL, *model, "--batch=64", "--output=network.pbtxt")
+            for precision in ["f32", "bf16"]:
+                rank = self.planned("network.pbtxt", f"--precision={precision}")
+                launches = collections.Counter()
+                for node in rank["nodes"]:
+                    launches[node["kernel"]] += node["launches"]
+                print(f"{name} {precision}: {len(rank['nodes'])} nodes, {rank['launches']} launches")
+                with self.subTest(name=name, precision=precision):
+                    self.assertEqual({kernel: launches[kernel] for kernel in own}, own)
+                    casts = launches["own_cast"]
+                    found = sum(count for kernel, count in launches.items() if kernel.startswith("own_")) - casts
+                    self.assertEqual((found, casts), OWN_LAUNCHES[name, precision])
 
 
 if __name__ == "__main__":

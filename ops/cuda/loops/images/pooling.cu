@@ -10,17 +10,17 @@
 namespace partita::launch {
 namespace {
 
-// What all bodies have: the images x and y, and the windows between them.
+// What all bodies have: the images x and y, or their gradients, and the windows between them.
 template <typename Index, int kWidth>
 struct Windows {
   PoolingAxis<Index> rows, columns;
   PixelRuns<Index> x, y;
 
-  explicit Windows(const Pooling& pool)
+  Windows(const Pooling& pool, int64_t x_pitch, int64_t y_pitch)
       : rows(pool.images.h, pool.images.out_h, pool.window.kernel_h, pool.window.stride_h, pool.window.top),
         columns(pool.images.w, pool.images.out_w, pool.window.kernel_w, pool.window.stride_w, pool.window.left),
-        x(pool.images.h, pool.images.w, pool.images.c, kWidth),
-        y(pool.images.out_h, pool.images.out_w, pool.images.c, kWidth) {}
+        x(pool.images.h, pool.images.w, pool.images.c, x_pitch, kWidth),
+        y(pool.images.out_h, pool.images.out_w, pool.images.c, y_pitch, kWidth) {}
 
   // f(address in `images`, which are x) for the window of a pixel of y.
   template <typename T, typename F>
@@ -57,11 +57,13 @@ struct MaxPoolGradBody {
   const T *x, *y, *dy;
   T* dx;
   Windows<Index, kWidth> windows;
+  PixelRuns<Index> dy_runs, dx_runs;
 
   PARTITA_HOST_DEVICE void operator()(int64_t index) const {
     const PixelPlace<Index> in = windows.x.PlaceOf(static_cast<Index>(index));
     const Run<T, kWidth> values = LoadRun<kWidth>(windows.x.AddressOf(x, in));
     const T* const origin = windows.x.OriginOf(x, in);
+    const T* const gradients_of_sample = dy_runs.OriginOf(dy, in);
     Compute<T> sum[kWidth] = {};
     windows.ForOutputsThatSee(y, in, [&](const T* maxima, Index row, Index column) {
       RunWords<T, kWidth> is = EqualElements(values, LoadRun<kWidth>(maxima));
@@ -73,10 +75,11 @@ struct MaxPoolGradBody {
       ForPixels(windows.x, origin, {windows.rows.WindowOf(row).begin, in.row}, columns, drop);
       ForPixels(windows.x, origin, {in.row, in.row + 1}, {columns.begin, in.column}, drop);
       Compute<T> gradients[kWidth];
-      Widen(Selected(LoadRun<kWidth>(dy + (maxima - y)), is), gradients);
+      const T* const gradient = gradients_of_sample + (row * dy_runs.row_step + column * dy_runs.pixel_step);
+      Widen(Selected(LoadRun<kWidth>(gradient), is), gradients);
       for (int k = 0; k < kWidth; ++k) sum[k] += gradients[k];
     });
-    StoreRounded(sum, windows.x.AddressOf(dx, in));
+    StoreRounded(sum, dx_runs.AddressOf(dx, in));
   }
 };
 
@@ -166,8 +169,9 @@ int64_t OutputElements(const Images& s) { return s.n * s.out_h * s.out_w * s.c; 
 
 constexpr int64_t kMostIndex = std::numeric_limits<int32_t>::max();
 
-// Whether 32 bits hold all indices of runs, all elements of a sample and all positions that windows come to.
-bool FitsInt32(const Pooling& pool, int width) {
+// Whether 32 bits hold all indices of runs, all elements of a sample (`pitch`: the widest) and all positions that
+// windows come to.
+bool FitsInt32(const Pooling& pool, int64_t pitch, int width) {
   const Images& s = pool.images;
   const SlidingWindow& w = pool.window;
   const auto fits = [](int64_t pixels, int64_t outputs, int64_t kernel, int64_t stride, int64_t padding) {
@@ -176,7 +180,7 @@ bool FitsInt32(const Pooling& pool, int width) {
            outputs < kMost / stride;
   };
   return InputElements(s) / width < kMostIndex && OutputElements(s) / width < kMostIndex &&
-         s.h * s.w * s.c < kMostIndex && s.out_h * s.out_w * s.c < kMostIndex &&
+         s.h * s.w * pitch < kMostIndex && s.out_h * s.out_w * pitch < kMostIndex &&
          fits(s.h, s.out_h, w.kernel_h, w.stride_h, w.top) && fits(s.w, s.out_w, w.kernel_w, w.stride_w, w.left);
 }
 
@@ -187,57 +191,72 @@ bool TakesRuns(int64_t channels, std::initializer_list<const void*> operands) {
   return takes;
 }
 
+InImages Read(const OutImages& images) { return {images.address, images.pitch}; }
+
 // launch.operator()<Index, channels of a thread>(): 16 bytes of each operand if addresses and channels allow it, else
 // one channel; 32 bits if the sizes allow it.
 template <typename T, typename F>
-LaunchError WithRuns(const Pooling& pool, std::initializer_list<const void*> operands, const F& launch) {
+LaunchError WithRuns(const Pooling& pool, std::initializer_list<InImages> operands, const F& launch) {
   constexpr int kWidth = kPackWidth<T>;
-  if (TakesRuns<T>(pool.images.c, operands) && FitsInt32(pool, kWidth)) {
-    return launch.template operator()<int32_t, kWidth>();
+  bool takes = true;
+  int64_t widest = 0;
+  for (const InImages& images : operands) {
+    takes = takes && TakesRuns<T>(pool.images.c, {images.address}) && images.pitch % kWidth == 0;
+    widest = Larger(widest, images.pitch);
   }
-  return FitsInt32(pool, 1) ? launch.template operator()<int32_t, 1>() : launch.template operator()<int64_t, 1>();
+  if (takes && FitsInt32(pool, widest, kWidth)) return launch.template operator()<int32_t, kWidth>();
+  return FitsInt32(pool, widest, 1) ? launch.template operator()<int32_t, 1>()
+                                    : launch.template operator()<int64_t, 1>();
 }
 
 }  // namespace
 
-LaunchError MaxPool(DType dtype, const Pooling& pool, const void* x, void* y, CudaQueue queue) {
+LaunchError MaxPool(DType dtype, const Pooling& pool, InImages x, OutImages y, CudaQueue queue) {
   return WithFloating(dtype, [&]<typename T>() {
-    return WithRuns<T>(pool, {x, y}, [&]<typename Index, int kWidth>() {
-      const MaxPoolBody<T, kWidth, Index> body{As<T>(x), As<T>(y), Windows<Index, kWidth>(pool)};
+    return WithRuns<T>(pool, {x, Read(y)}, [&]<typename Index, int kWidth>() {
+      const MaxPoolBody<T, kWidth, Index> body{As<T>(x.address), As<T>(y.address),
+                                               Windows<Index, kWidth>(pool, x.pitch, y.pitch)};
       return ForEach(OutputElements(pool.images) / kWidth, body, queue);
     });
   });
 }
 
-LaunchError MaxPoolGrad(DType dtype, const Pooling& pool, const void* x, const void* y, const void* dy, void* dx,
+LaunchError MaxPoolGrad(DType dtype, const Pooling& pool, InImages x, InImages y, InImages dy, OutImages dx,
                         CudaQueue queue) {
   return WithFloating(dtype, [&]<typename T>() {
-    return WithRuns<T>(pool, {x, y, dy, dx}, [&]<typename Index, int kWidth>() {
-      const MaxPoolGradBody<T, kWidth, Index> body{As<T>(x), As<T>(y), As<T>(dy), As<T>(dx),
-                                                   Windows<Index, kWidth>(pool)};
+    return WithRuns<T>(pool, {x, y, dy, Read(dx)}, [&]<typename Index, int kWidth>() {
+      const Windows<Index, kWidth> gradients(pool, dx.pitch, dy.pitch);
+      const MaxPoolGradBody<T, kWidth, Index> body{As<T>(x.address),
+                                                   As<T>(y.address),
+                                                   As<T>(dy.address),
+                                                   As<T>(dx.address),
+                                                   Windows<Index, kWidth>(pool, x.pitch, y.pitch),
+                                                   gradients.y,
+                                                   gradients.x};
       return ForEach(InputElements(pool.images) / kWidth, body, queue);
     });
   });
 }
 
-LaunchError AveragePool(DType dtype, const Pooling& pool, const void* x, void* y, CudaQueue queue) {
+LaunchError AveragePool(DType dtype, const Pooling& pool, InImages x, OutImages y, CudaQueue queue) {
   return WithFloating(dtype, [&]<typename T>() {
-    return WithRuns<T>(pool, {x, y}, [&]<typename Index, int kWidth>() {
+    return WithRuns<T>(pool, {x, Read(y)}, [&]<typename Index, int kWidth>() {
       const auto whole = static_cast<Compute<T>>(pool.window.kernel_h * pool.window.kernel_w);
-      const AveragePoolBody<T, kWidth, Index> body{As<T>(x), As<T>(y), Windows<Index, kWidth>(pool), whole,
+      const AveragePoolBody<T, kWidth, Index> body{As<T>(x.address), As<T>(y.address),
+                                                   Windows<Index, kWidth>(pool, x.pitch, y.pitch), whole,
                                                    pool.count_padding};
       return ForEach(OutputElements(pool.images) / kWidth, body, queue);
     });
   });
 }
 
-LaunchError AveragePoolGrad(DType dtype, const Pooling& pool, const void* dy, void* dx, CudaQueue queue) {
+LaunchError AveragePoolGrad(DType dtype, const Pooling& pool, InImages dy, OutImages dx, CudaQueue queue) {
   return WithFloating(dtype, [&]<typename T>() {
-    return WithRuns<T>(pool, {dy, dx}, [&]<typename Index, int kWidth>() {
+    return WithRuns<T>(pool, {dy, Read(dx)}, [&]<typename Index, int kWidth>() {
       const auto launch = [&]<bool kCountPadding>() {
         const auto whole = static_cast<Compute<T>>(pool.window.kernel_h * pool.window.kernel_w);
-        const AveragePoolGradBody<T, kWidth, Index, kCountPadding> body{As<T>(dy), As<T>(dx),
-                                                                        Windows<Index, kWidth>(pool), whole, 1 / whole};
+        const AveragePoolGradBody<T, kWidth, Index, kCountPadding> body{
+            As<T>(dy.address), As<T>(dx.address), Windows<Index, kWidth>(pool, dx.pitch, dy.pitch), whole, 1 / whole};
         return ForEach(InputElements(pool.images) / kWidth, body, queue);
       };
       return pool.count_padding ? launch.template operator()<true>() : launch.template operator()<false>();

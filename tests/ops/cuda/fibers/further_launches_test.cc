@@ -136,6 +136,42 @@ TEST(FurtherLaunches, TakeColumnsOfWiderRows) {
   }
 }
 
+// Around the sizes of blocks and of what they keep: one launch where the rows are few, two where they are not; in any
+// order of threads the same bits. Outputs may lie at x and at dy.
+TEST(FurtherLaunches, BatchNormsOfFewRowsAreOneLaunch) {
+  struct Sizes {
+    Shape x;
+    int64_t samples;
+    bool f64_is_small = true;
+  };
+  const std::vector<Sizes> sizes = {
+      {{2, 1}, 0},           {{64, 12}, 0},        {{257, 3}, 0}, {{6, 5, 7, 9}, 2}, {{4, 32, 32, 9}, 0, false},
+      {{4097, 3}, 0, false}, {{4100, 4}, 5, false}};
+  for (const Sizes& s : sizes) {
+    const int64_t c = s.x.back(), rows = Elements(s.x) / c;
+    const TensorType x{DType::kF32, s.x}, vector{DType::kF32, {c}};
+    const TensorType stats{DType::kF64, {s.samples == 0 ? 1 : s.x[0] / s.samples, 2, c}};
+    const Attributes attributes{{"samples", s.samples}, {"relu", rows % 2 == 1}};
+    const LocalNode forward = WholeNode("batch_norm_forward", attributes, {x, vector, vector, vector});
+    const LocalNode backward = WholeNode("batch_norm_backward", attributes, {x, x, stats, vector, vector, vector});
+    for (const LocalNode& node : {forward, backward}) {
+      for (const LocalNode& typed : {node, InBf16(node), InF64(node)}) {
+        const bool small = rows <= 4096 && (typed.inputs[0]->dtype != DType::kF64 || s.f64_is_small);
+        SCOPED_TRACE(node.op->name + " " + Name(typed.inputs[0]->dtype) + " " + ToString(s.x));
+        const std::vector<Values> inputs = Stored(typed, SuitableInputs(node, 3));
+        ExpectTheReference(typed, inputs);
+        const std::vector<Values> first = OnFibers(typed, inputs);
+        for (uint64_t seed = 2; seed <= 3; ++seed) {
+          const absl::StatusOr<FiberRun> run = RunOnFibers(typed, inputs, {}, seed);
+          ASSERT_TRUE(run.ok()) << run.status();
+          EXPECT_EQ(run->launches, small ? 1 : 2);
+          EXPECT_EQ(run->outputs, first) << "seed " << seed;
+        }
+      }
+    }
+  }
+}
+
 TEST(FurtherLaunches, RunningStatisticsOfManyBatchNorms) {
   std::vector<LocalNode> nodes;
   for (int64_t m = 0; m < 60; ++m) {

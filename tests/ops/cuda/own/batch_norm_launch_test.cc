@@ -282,6 +282,83 @@ void ElementsAreRight(const Sizes& s, bool relu) {
   }
 }
 
+// Both ways of a small batch norm at once, beside sums in double; elements as by those sums. dx lies at dy.
+template <typename T>
+void SmallOnesAreRight(const Sizes& s, bool relu) {
+  SCOPED_TRACE(NameOf(s));
+  using A = Compute<T>;
+  {
+    Subject<T> t(s, relu);
+    std::vector<double> stats(t.stats.size(), std::nan(""));
+    t.node.stats = stats.data();
+    ASSERT_EQ(launch::SmallBatchNorm(kType<T>, t.node, stats.data(), t.out.data(), &t.queue), kLaunched);
+    EXPECT_EQ(t.queue.launches, 1);
+    for (size_t i = 0; i < stats.size(); ++i) {
+      ASSERT_NEAR(stats[i], t.stats[i], 1e-11 * (1 + std::abs(t.stats[i])));
+    }
+    t.stats = stats;
+    t.ExpectOut([&](int64_t g, int64_t r, int64_t c) {
+      const NormalizeCoefficients<A> k = t.Coefficients(g, c);
+      const A value = NormalizeElement(static_cast<A>(t.x(r, c)), k.mean, k.scale, k.beta);
+      return relu ? Relu::Value(value) : value;
+    });
+  }
+  Subject<T> t(s, relu);
+  std::vector<A> dgamma(static_cast<size_t>(s.channels), static_cast<A>(std::nan(""))), dbeta = dgamma;
+  Subject<T> before(s, relu);
+  Wide<T>& dy = before.dy;
+  ASSERT_EQ(launch::SmallBatchNormGrad(kType<T>, t.node, t.dy.data(), dgamma.data(), dbeta.data(), &t.queue),
+            kLaunched);
+  EXPECT_EQ(t.queue.launches, 1);
+  const double rounding = sizeof(T) == 2 ? 0x1p-8 : sizeof(A) == 4 ? 2e-6 : 1e-10;
+  for (int64_t c = 0; c < s.channels; ++c) {
+    double gamma_sum = 0, beta_sum = 0;
+    for (int64_t g = 0; g < s.groups; ++g) {
+      const BatchMoments moments = t.Moments(g, c);
+      const double shift = t.shift[c], mean = moments.shifted_mean + shift;
+      const NormalizeCoefficients<A> k = t.Coefficients(g, c);
+      const auto cotangent = [&](int64_t r) {
+        return NormalizedCotangent(static_cast<A>(t.x(r, c)), static_cast<A>(dy(r, c)), k.mean, k.scale, k.beta, relu);
+      };
+      double a = 0, b = 0;
+      for (int64_t r = g * s.rows; r < (g + 1) * s.rows; ++r) {
+        a += cotangent(r);
+        b += cotangent(r) * (t.x(r, c) - mean);
+      }
+      const BatchNormGradient d = MakeBatchNormGradient(a, b, moments, t.node.groups.count, t.node.epsilon, t.gamma[c]);
+      gamma_sum += d.dgamma;
+      beta_sum += d.dbeta;
+      const double scale = t.gamma[c] / std::sqrt(moments.variance + t.node.epsilon);
+      for (int64_t r = g * s.rows; r < (g + 1) * s.rows; ++r) {
+        const double dx = cotangent(r) * scale + d.ds1 + 2 * (t.x(r, c) - shift) * d.ds2;
+        ASSERT_NEAR(t.dy(r, c), dx, rounding * (1 + std::abs(dx))) << r << " " << c;
+      }
+    }
+    const double of_sums = sizeof(A) == 4 ? 1e-6 : 1e-10;
+    ASSERT_NEAR(dgamma[c], gamma_sum, of_sums * (1 + std::abs(gamma_sum)));
+    ASSERT_NEAR(dbeta[c], beta_sum, of_sums * (1 + std::abs(beta_sum)));
+  }
+  EXPECT_EQ(t.dy.Written(), s.groups * s.rows * s.channels);
+}
+
+TEST(BatchNormLaunch, SmallOnesOfAllSizes) {
+  std::vector<Sizes> sizes = {{1, 2047, 9}, {1, 2048, 8, 3}, {1, 1025, 12, 4, 1}};
+  for (const Sizes& s : kSizes) {
+    if (s.rows != 0) sizes.push_back(s);
+  }
+  for (const Sizes& s : sizes) {
+    for (const bool relu : {false, true}) {
+      SmallOnesAreRight<float>(s, relu);
+      SmallOnesAreRight<double>(s, relu);
+      SmallOnesAreRight<Bf16>(s, relu);
+    }
+  }
+  for (const Sizes& s : {Sizes{1, 4096, 6}, {1, 4095, 8, 1}}) {
+    SmallOnesAreRight<float>(s, true);
+    SmallOnesAreRight<Bf16>(s, true);
+  }
+}
+
 TEST(BatchNormLaunch, SumsOfAllSizes) {
   for (const Sizes& s : kSizes) {
     for (const bool relu : {false, true}) {
@@ -323,6 +400,18 @@ TEST(BatchNormLaunch, GradientsOfNoGroupsAreZero) {
             kLaunched);
   EXPECT_EQ(dgamma, std::vector<float>(5, 0));
   EXPECT_EQ(dbeta, std::vector<float>(5, 0));
+  dgamma = dbeta = std::vector<float>(5, 1);
+  ASSERT_EQ(launch::SmallBatchNormGrad(DType::kF32, t.node, nullptr, dgamma.data(), dbeta.data(), &t.queue), kLaunched);
+  EXPECT_EQ(dgamma, std::vector<float>(5, 0));
+  EXPECT_EQ(dbeta, std::vector<float>(5, 0));
+}
+
+TEST(BatchNormLaunch, SmallOnesRefuseMoreRowsThanAreKept) {
+  Subject<float> t({1, 4097, 4}, false);
+  std::vector<float> dgamma(4), dbeta(4);
+  EXPECT_EQ(launch::SmallBatchNormGrad(DType::kF32, t.node, t.dy.data(), dgamma.data(), dbeta.data(), &t.queue),
+            kInvalidLaunch);
+  EXPECT_EQ(t.queue.launches, 0);
 }
 
 }  // namespace

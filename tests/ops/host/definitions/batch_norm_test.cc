@@ -54,6 +54,40 @@ TEST(BatchNorm, GradientIsTheClosedForm) {
   EXPECT_LE(Distance(parts, dx), 1e-14);
 }
 
+// Forward and backward at once are their parts, to the bit.
+TEST(BatchNorm, AtOnceIsInTurn) {
+  int checked = 0;
+  for (const KernelCase& c : AllCases()) {
+    const bool forward = c.node.op->name == "batch_norm_forward";
+    if (!forward && c.node.op->name != "batch_norm_backward") continue;
+    const LocalNode whole = InF64(c.node);
+    const TensorType x = F64(whole.inputs[0]->global), vector = F64({x.shape.back()});
+    const Attributes groups{{"samples", whole.attributes.Int("samples")}};
+    const std::vector<Values> found = Outputs(whole, c.inputs, kReference);
+    std::vector<Values> expected, in = c.inputs;
+    if (forward) {
+      const Values sums =
+          Outputs(WholeNode("batch_norm_statistics", groups, {x, vector}), {in[0], in[1]}, kReference)[0];
+      const TensorType stats = F64(whole.outputs[1].global);
+      expected = Outputs(WholeNode("batch_norm_normalize", whole.attributes, {x, stats, vector, vector, vector}),
+                         {in[0], sums, in[1], in[2], in[3]}, kReference);
+      expected.push_back(sums);
+    } else {
+      const TensorType stats = F64(whole.inputs[2]->global);
+      std::vector<std::optional<TensorType>> types = {x, x, stats, vector, vector, vector};
+      const std::vector<Values> sums =
+          Outputs(WholeNode("batch_norm_gradient_sums", whole.attributes, types), in, kReference);
+      in.push_back(sums[0]);
+      types.push_back(stats);
+      expected = Outputs(WholeNode("batch_norm_input_grad", whole.attributes, types), in, kReference);
+      expected.insert(expected.end(), sums.begin() + 1, sums.end());
+    }
+    EXPECT_EQ(found, expected) << c.name;
+    ++checked;
+  }
+  EXPECT_EQ(checked, 10);
+}
+
 // The gradient lets through exactly what the forward pass let through, by the bits, in the fast kernels and the
 // reference.
 TEST(BatchNorm, FusedReluHasOneMask) {
