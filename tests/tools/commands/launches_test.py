@@ -1,11 +1,14 @@
-"""How many launches a step of a stack of convolutions is on a GPU, counted by `plan` from its description."""
+"""How many launches a step of a graph is on a GPU, counted by `plan` from its description."""
 
 import collections
 import json
+import os
 import subprocess
 import unittest
 
 from tests.tools.commands.trainer_case import TRAINER, TrainerCase
+
+BUILD_MODEL = os.path.abspath("tools/models/build_model")
 
 
 class Graph:
@@ -93,6 +96,39 @@ class LaunchesTest(TrainerCase):
             self.assertEqual([node["launches"] for node in sums], [2] if clip_norm else [])
         print(f"conv-stack, 29 gradients: {counts[1] - counts[0]} launches for their norm")
         self.assertEqual(counts[1] - counts[0], 4)
+
+    # A place of an LSTM is a launch each way, with a projection two; the last one backward is of the state before the
+    # first place. GNMT: 9 LSTMs of 50 places. BigLSTM: 2 of 20, projected. A library needs a launch more for each
+    # product: it has those of many rows, and in TF32.
+    def test_of_lstms(self):
+        gnmt, many, big = ["gnmt"], ["gnmt", "--batch=256"], ["big-lstm"]
+        for model, flags, family, forward, backward, launches in [
+                (gnmt, ["--precision=f32"], "own", 9 * 50, 9 * 51, 1045),
+                (gnmt, ["--precision=bf16"], "own", 9 * 50, 9 * 51, 1057),
+                (gnmt, ["--tf32"], "cublaslt", 9 * 99, 9 * 100, 1927),
+                (many, ["--precision=bf16"], "cublaslt", 9 * 99, 9 * 100, 1939),
+                (big, ["--precision=f32"], "own", 2 * 40, 2 * 41, 235),
+                (big, ["--precision=bf16"], "own", 2 * 40, 2 * 41, 244)]:
+            subprocess.run([BUILD_MODEL, *model, "--output=model.pbtxt"], check=True, cwd=self.folder, timeout=300)
+            call = [TRAINER, "plan", "--device=cuda", "--deterministic", *flags, "--format=json", "model.pbtxt"]
+            done = subprocess.run(call, capture_output=True, text=True, cwd=self.folder, timeout=300)
+            if done.returncode == 7:
+                self.assertIn("built without CUDA", done.stderr)
+                self.skipTest("built without CUDA")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            rank = json.loads(done.stdout)["ranks"][0]
+            counts = collections.Counter()
+            for node in rank["nodes"]:
+                counts[node["kernel"]] += node["launches"]
+            print(f"{' '.join(model + flags)}: {rank['launches']} launches")
+            library = any(name.startswith("cublaslt") for name in counts)
+            if family == "cublaslt" and not library:
+                continue
+            ways = [sum(counts[f"{family}_{op}"] for op in ops) for ops in [
+                ["lstm_steps"], ["lstm_steps_grad", "lstm_projected_steps_grad"]]]
+            self.assertEqual(ways, [forward, backward], counts)
+            if library:
+                self.assertLessEqual(rank["launches"], launches, counts)
 
 
 if __name__ == "__main__":
