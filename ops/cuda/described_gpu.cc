@@ -60,7 +60,12 @@ const GpuDescription& H200() {
       R"("supportCoopLaunch":1,"smClockRateKHz":1980000,"memClockRateKHz":3201000,"l2CacheSize":62914560})",
       // Of NVIDIA's data sheet "NVIDIA H200 Tensor Core GPU", column SXM. It tells TF32 and bf16 with sparsity, 989 and
       // 1,979: these are the halves. f64 is that of tensor cores.
-      {.f64 = 67e12, .f32 = 67e12, .tf32 = 494.5e12, .bf16 = 989.5e12, .memory_bytes = 4.8e12}};
+      {.f64 = 67e12,
+       .f32 = 67e12,
+       .tf32 = 494.5e12,
+       .bf16 = 989.5e12,
+       .memory_bytes = 4.8e12,
+       .cache_bytes = 62'914'560}};
   return gpu;
 }
 
