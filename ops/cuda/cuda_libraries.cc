@@ -16,10 +16,14 @@ absl::StatusOr<PreparedCudaKernel> PrepareBy(const absl::StatusOr<std::shared_pt
 
 class CudaLibraries : public ForeignKernels {
  public:
-  CudaLibraries(CudaDevice& device, absl::StatusOr<std::shared_ptr<CublasLtMatMuls>> products,
+  CudaLibraries(CudaDevice& device, bool allow_tf32, absl::StatusOr<std::shared_ptr<CublasLtMatMuls>> products,
                 absl::StatusOr<std::shared_ptr<CudnnConvolutions>> convolutions)
-      : device_(device), products_(std::move(products)), convolutions_(std::move(convolutions)) {}
+      : device_(device),
+        allow_tf32_(allow_tf32),
+        products_(std::move(products)),
+        convolutions_(std::move(convolutions)) {}
 
+  bool allows_tf32() const override { return allow_tf32_; }
   absl::StatusOr<PreparedCudaKernel> MatMul(const LocalNode& node) override {
     RETURN_IF_ERROR(device_.context().Activate());
     return PrepareBy(products_, node);
@@ -36,6 +40,7 @@ class CudaLibraries : public ForeignKernels {
 
  private:
   CudaDevice& device_;
+  const bool allow_tf32_;
   const absl::StatusOr<std::shared_ptr<CublasLtMatMuls>> products_;
   const absl::StatusOr<std::shared_ptr<CudnnConvolutions>> convolutions_;
 };
@@ -72,7 +77,7 @@ absl::StatusOr<std::shared_ptr<CudnnConvolutions>> OpenConvolutions(CudaDevice& 
 
 std::shared_ptr<ForeignKernels> OpenCudaLibraries(CudaDevice& device, const CudaLibraryOptions& options,
                                                   PlanCache* plans) {
-  return std::make_shared<CudaLibraries>(device, OpenProducts(device, options, plans),
+  return std::make_shared<CudaLibraries>(device, options.allow_tf32, OpenProducts(device, options, plans),
                                          OpenConvolutions(device, options, plans));
 }
 

@@ -10,8 +10,10 @@ namespace {
 
 class DescribedLibraries : public ForeignKernels {
  public:
-  explicit DescribedLibraries(absl::StatusOr<std::shared_ptr<CudnnConvolutions>> convolutions)
-      : products_(LoadCublasLt().status()), convolutions_(std::move(convolutions)) {}
+  DescribedLibraries(bool allow_tf32, absl::StatusOr<std::shared_ptr<CudnnConvolutions>> convolutions)
+      : allow_tf32_(allow_tf32), products_(LoadCublasLt().status()), convolutions_(std::move(convolutions)) {}
+
+  bool allows_tf32() const override { return allow_tf32_; }
 
   absl::StatusOr<PreparedCudaKernel> MatMul(const LocalNode& node) override {
     RETURN_IF_ERROR(products_);
@@ -27,6 +29,7 @@ class DescribedLibraries : public ForeignKernels {
   }
 
  private:
+  const bool allow_tf32_;
   const absl::Status products_;
   const absl::StatusOr<std::shared_ptr<CudnnConvolutions>> convolutions_;
 };
@@ -57,7 +60,12 @@ const GpuDescription& H200() {
       R"("supportCoopLaunch":1,"smClockRateKHz":1980000,"memClockRateKHz":3201000,"l2CacheSize":62914560})",
       // Of NVIDIA's data sheet "NVIDIA H200 Tensor Core GPU", column SXM. It tells TF32 and bf16 with sparsity, 989 and
       // 1,979: these are the halves. f64 is that of tensor cores.
-      {.f64 = 67e12, .f32 = 67e12, .tf32 = 494.5e12, .bf16 = 989.5e12, .memory_bytes = 4.8e12}};
+      {.f64 = 67e12,
+       .f32 = 67e12,
+       .tf32 = 494.5e12,
+       .bf16 = 989.5e12,
+       .memory_bytes = 4.8e12,
+       .cache_bytes = 62'914'560}};
   return gpu;
 }
 
@@ -65,7 +73,7 @@ const GpuDescription* FindDescription(const std::string& model) { return model =
 
 std::shared_ptr<ForeignKernels> DescribeCudaLibraries(const GpuDescription& gpu, const CudaLibraryOptions& options,
                                                       PlanCache* plans) {
-  return std::make_shared<DescribedLibraries>(DescribeConvolutions(gpu, options, plans));
+  return std::make_shared<DescribedLibraries>(options.allow_tf32, DescribeConvolutions(gpu, options, plans));
 }
 
 }  // namespace partita

@@ -24,6 +24,13 @@ absl::StatusOr<PreparedCudaKernel> MatMul(const LocalNode& node, ForeignKernels&
 
 absl::StatusOr<PreparedCudaKernel> Lstm(const LocalNode& node, ForeignKernels& foreign) { return foreign.Lstm(node); }
 
+absl::StatusOr<PreparedCudaKernel> LstmOfFewRows(const LocalNode& node, ForeignKernels& foreign) {
+  if (node.outputs[0].dtype == DType::kF32 && foreign.allows_tf32()) {
+    return InvalidArgument("a library multiplies in TF32, which is faster");
+  }
+  return CudaLstmOfFewRows(node);
+}
+
 absl::StatusOr<PreparedCudaKernel> Convolution(const LocalNode& node, ForeignKernels& foreign) {
   return foreign.Convolution(node);
 }
@@ -88,9 +95,9 @@ const KernelTable& Table() {
       {"layer_norm", {{"own", Own<CudaLayerNorm>}}},
       {"layer_norm_input_grad", {{"own", Own<CudaLayerNormInputGrad>}}},
       {"layer_norm_parameter_grad", {{"own", Own<CudaLayerNormParameterGrad>}}},
-      {"lstm_steps", {{"cublaslt", Lstm}, {"reference", Own<CudaLstm>}}},
-      {"lstm_steps_grad", {{"cublaslt", Lstm}, {"reference", Own<CudaLstm>}}},
-      {"lstm_projected_steps_grad", {{"cublaslt", Lstm}, {"reference", Own<CudaLstm>}}},
+      {"lstm_steps", {{"own", LstmOfFewRows}, {"cublaslt", Lstm}, {"reference", Own<CudaLstm>}}},
+      {"lstm_steps_grad", {{"own", LstmOfFewRows}, {"cublaslt", Lstm}, {"reference", Own<CudaLstm>}}},
+      {"lstm_projected_steps_grad", {{"own", LstmOfFewRows}, {"cublaslt", Lstm}, {"reference", Own<CudaLstm>}}},
       {"attention_context", {{"own", Own<CudaAttentionContext>}}},
       {"attention_context_grad", {{"own", Own<CudaAttentionContextGrad>}}},
       {"softmax", {{"own", Own<CudaSoftmax>}}},

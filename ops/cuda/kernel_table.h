@@ -15,6 +15,8 @@ namespace partita {
 class ForeignKernels {
  public:
   virtual ~ForeignKernels() = default;
+  // Whether the libraries multiply f32 in TF32. Kernels of our own never do.
+  virtual bool allows_tf32() const { return false; }
   virtual absl::StatusOr<PreparedCudaKernel> MatMul(const LocalNode& node) = 0;
   // lstm_steps and its two gradients.
   virtual absl::StatusOr<PreparedCudaKernel> Lstm(const LocalNode& node) = 0;
@@ -24,7 +26,7 @@ class ForeignKernels {
 
 struct CudaKernelEntry {
   const char* family;  // "cudnn", "cublaslt", "own", "reference"; a kernel is called <family>_<op>
-  // Own kernels do not look at `foreign`.
+  // Own kernels call nothing of `foreign`.
   absl::StatusOr<PreparedCudaKernel> (*prepare)(const LocalNode& node, ForeignKernels& foreign);
   ColumnOperands columns = {};
 };

@@ -9,6 +9,8 @@
 namespace partita {
 namespace {
 
+using launch::LstmProduct;
+
 MatMulProduct ProductOf(LstmProduct product, const LstmLoop& loop) {
   const launch::MatMulSizes sizes = SizesOf(product, loop.sizes());
   return {static_cast<uint64_t>(sizes.m),
@@ -28,17 +30,27 @@ absl::StatusOr<LstmLoop> LoopOf(const LocalNode& node) {
   return loop;
 }
 
+// Of the largest product.
+int64_t SumsBytes(const LstmLoop& loop) {
+  int64_t elements = 0;
+  for (const LstmProduct product : loop.products()) {
+    const launch::MatMulSizes sizes = SizesOf(product, loop.sizes());
+    elements = std::max(elements, sizes.m * sizes.n);
+  }
+  return AlignUp(elements * SizeOf(AccumulatorOf(loop.dtype())));
+}
+
+// Behind the loop's workspace lie the sums of a product, then the library's.
 PreparedCudaKernel KernelOf(const LstmLoop& loop, int64_t library_bytes) {
   PreparedCudaKernel kernel;
-  kernel.workspace_bytes = loop.workspace_bytes() + library_bytes;
-  kernel.library_launches = loop.launches();
+  kernel.workspace_bytes = loop.workspace_bytes() + SumsBytes(loop) + library_bytes;
+  kernel.library_launches = loop.library_launches();
   kernel.explain = [loop](uint64_t word) { return loop.Explain(word); };
   return kernel;
 }
 
 }  // namespace
 
-// The library's part of the workspace lies behind the loop's.
 absl::StatusOr<PreparedCudaKernel> CublasLtMatMuls::PrepareLstm(const LocalNode& node) {
   ASSIGN_OR_RETURN(const LstmLoop loop, LoopOf(node));
   std::map<LstmProduct, SharedPlan> plans;
@@ -49,17 +61,19 @@ absl::StatusOr<PreparedCudaKernel> CublasLtMatMuls::PrepareLstm(const LocalNode&
   }
   PreparedCudaKernel kernel = KernelOf(loop, library_bytes);
   kernel.bind = [self = shared_from_this(), loop, plans](const KernelArguments& a) -> absl::StatusOr<CudaEnqueue> {
+    char* const sums = static_cast<char*>(a.workspace) + loop.workspace_bytes();
     KernelArguments operands;
-    operands.workspace = static_cast<char*>(a.workspace) + loop.workspace_bytes();
-    const auto multiply = [self, plans, operands](LstmProduct product, const void* x, const void* w, void* y,
-                                                  CudaQueue queue) -> absl::Status {
+    operands.outputs = {sums};
+    operands.workspace = sums + SumsBytes(loop);
+    const auto products = [self, plans, operands](LstmProduct product, const void* x, const void* w,
+                                                  CudaQueue queue) -> absl::StatusOr<launch::LstmSums> {
       KernelArguments own = operands;
       own.inputs = {x, w};
-      own.outputs = {y};
       const MatMulPlan& plan = *plans.at(product);
-      return self->Run(plan, plan.operation.get(), own, queue);
+      RETURN_IF_ERROR(self->Run(plan, plan.operation.get(), own, queue));
+      return launch::LstmSums{own.outputs[0]};
     };
-    return CudaEnqueue([loop, a, multiply](CudaQueue queue) { return loop.Enqueue(a, multiply, queue); });
+    return CudaEnqueue([loop, a, products](CudaQueue queue) { return loop.Enqueue(a, products, queue); });
   };
   return kernel;
 }

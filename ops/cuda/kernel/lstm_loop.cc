@@ -2,57 +2,51 @@
 
 #include "ops/cuda/kernel/length_fault.h"
 #include "ops/cuda/kernel/workspace.h"
-#include "ops/cuda/launch/arithmetic.h"
 #include "ops/values/lstm_geometry.h"
 #include "runtime/base/status.h"
 
 namespace partita {
 namespace {
 
-struct ForwardRows {
+using launch::LstmProduct;
+using launch::LstmState;
+using launch::LstmSums;
+
+// Dense rows of the workspace. What a launch multiplies by must not be what it writes, so the state has two places in
+// turn: after the last step it is in the output.
+class ForwardRows {
+ public:
   ForwardRows(DType dtype, const LstmSizes& s, Workspace workspace)
-      : product(workspace.Take(AccumulatorOf(dtype), s.samples * s.gates())),
-        outputs(s.projected ? workspace.Take(dtype, s.samples * s.units) : nullptr),
-        projected(s.projected ? workspace.Take(AccumulatorOf(dtype), s.samples * s.outputs) : nullptr),
-        bytes(workspace.bytes()) {}
+      : state_(s.projected ? nullptr : workspace.Take(dtype, s.samples * s.units)),
+        outputs_(s.projected ? workspace.Take(dtype, s.samples * s.units) : nullptr),
+        bytes_(workspace.bytes()) {}
 
-  void *product, *outputs, *projected;
-  int64_t bytes;
+  void* State(int64_t steps_left, void* output) const { return steps_left % 2 == 0 ? output : state_; }
+  void* outputs() const { return outputs_; }
+  int64_t bytes() const { return bytes_; }
+
+ private:
+  void *state_, *outputs_;
+  int64_t bytes_;
 };
 
-struct BackwardRows {
+class BackwardRows {
+ public:
   BackwardRows(DType dtype, const LstmSizes& s, Workspace workspace)
-      : dg(workspace.Take(dtype, s.samples * s.gates())),
-        product(workspace.Take(AccumulatorOf(dtype), s.samples * s.outputs)),
-        dprojected(s.projected ? workspace.Take(dtype, s.samples * s.outputs) : nullptr),
-        doutputs(s.projected ? workspace.Take(AccumulatorOf(dtype), s.samples * s.units) : nullptr),
-        bytes(workspace.bytes()) {}
+      : dg_{workspace.Take(dtype, s.samples * s.gates()), workspace.Take(dtype, s.samples * s.gates())},
+        dprojected_(s.projected ? workspace.Take(dtype, s.samples * s.outputs) : nullptr),
+        bytes_(workspace.bytes()) {}
 
-  void *dg, *product, *dprojected, *doutputs;
-  int64_t bytes;
+  void* dg(int64_t step) const { return dg_[step % 2]; }  // of a step and of the one behind it
+  void* dprojected() const { return dprojected_; }
+  int64_t bytes() const { return bytes_; }
+
+ private:
+  void *dg_[2], *dprojected_;
+  int64_t bytes_;
 };
-
-// A copy, or zeros where there is nothing to copy.
-absl::Status Begin(void* to, const void* from, int64_t bytes, CudaQueue queue) {
-  if (bytes == 0) return absl::OkStatus();
-  return LaunchStatus(from == nullptr ? queue->Zero(to, bytes) : queue->Copy(to, from, bytes));
-}
 
 }  // namespace
-
-launch::MatMulSizes SizesOf(LstmProduct product, const LstmSizes& s) {
-  switch (product) {
-    case LstmProduct::kGates:
-      return {s.samples, s.gates(), s.outputs};
-    case LstmProduct::kProjection:
-      return {s.samples, s.outputs, s.units};
-    case LstmProduct::kStateGradient:
-      return {s.samples, s.outputs, s.gates(), false, true};
-    case LstmProduct::kProjectionGradient:
-      return {s.samples, s.units, s.outputs, false, true};
-  }
-  return {};
-}
 
 absl::StatusOr<LstmLoop> LstmLoop::Of(const LocalNode& node) {
   LstmLoop loop;
@@ -60,6 +54,7 @@ absl::StatusOr<LstmLoop> LstmLoop::Of(const LocalNode& node) {
   RETURN_IF_ERROR(RequireFloating(loop.dtype_));
   loop.backward_ = !node.attributes.Has("forget_bias");  // gates are open already
   loop.sizes_ = loop.backward_ ? MakeLstmGradSizes(node) : MakeLstmSizes(node);
+  loop.begins_ = HasInput(node, loop.backward_ ? size_t{LstmStepsGrad::kH0} : size_t{LstmSteps::kH0});
   const size_t lengths = loop.backward_ ? size_t{LstmStepsGrad::kLengths} : size_t{LstmSteps::kLengths};
   loop.lengths_ = IndexPlaces(node, lengths);
   return loop;
@@ -73,90 +68,89 @@ std::vector<LstmProduct> LstmLoop::products() const {
   return products;
 }
 
-int LstmLoop::launches() const {
-  constexpr int kAround = 4;
-  return kAround + static_cast<int>(sizes_.places) * (sizes_.projected ? 4 : 2);
+// A product and a launch each; none of a state that is zero. Backward that of h0 comes last.
+int LstmLoop::library_launches() const {
+  const int64_t each = sizes_.places * (sizes_.projected ? 4 : 2);
+  if (backward_) return static_cast<int>(each - 1 + (begins_ ? 2 : 1));
+  return static_cast<int>(begins_ ? each : each - 1);
 }
 
 int64_t LstmLoop::workspace_bytes() const {
   const Workspace none(nullptr);
-  return backward_ ? BackwardRows(dtype_, sizes_, none).bytes : ForwardRows(dtype_, sizes_, none).bytes;
+  return backward_ ? BackwardRows(dtype_, sizes_, none).bytes() : ForwardRows(dtype_, sizes_, none).bytes();
 }
 
-absl::Status LstmLoop::Enqueue(const KernelArguments& arguments, const MultiplyLstm& multiply, CudaQueue queue) const {
+absl::Status LstmLoop::Enqueue(const KernelArguments& arguments, const LstmProducts& products, CudaQueue queue) const {
   if (sizes_.samples == 0) return absl::OkStatus();
-  return backward_ ? Backward(arguments, multiply, queue) : Forward(arguments, multiply, queue);
+  return backward_ ? Backward(arguments, products, queue) : Forward(arguments, products, queue);
 }
 
-// A state that is zero adds nothing: its product is left out.
-absl::Status LstmLoop::Forward(const KernelArguments& a, const MultiplyLstm& multiply, CudaQueue queue) const {
+absl::Status LstmLoop::Forward(const KernelArguments& a, const LstmProducts& products, CudaQueue queue) const {
   using Steps = LstmSteps;
   const LstmSizes& s = sizes_;
   const ForwardRows rows(dtype_, s, Workspace(a.workspace));
   void *const last_h = Out(a, Steps::kLastH), *const last_c = Out(a, Steps::kLastC);
-  RETURN_IF_ERROR(Begin(last_h, In(a, Steps::kH0), s.samples * s.outputs * SizeOf(dtype_), queue));
-  RETURN_IF_ERROR(Begin(last_c, In(a, Steps::kC0), s.samples * s.units * SizeOf(AccumulatorOf(dtype_)), queue));
-  if (s.projected) RETURN_IF_ERROR(Begin(rows.outputs, nullptr, s.samples * s.units * SizeOf(dtype_), queue));
+  LstmState h{nullptr, nullptr}, c{In(a, Steps::kC0), last_c};
+  h.before = In(a, Steps::kH0);
   for (int64_t step = 0; step < s.places; ++step) {
     const launch::LstmPlace at{s, s.Place(step), In<int32_t>(a, Steps::kLengths), a.fault};
-    const bool zero = step == 0 && In(a, Steps::kH0) == nullptr;
-    if (!zero) {
-      RETURN_IF_ERROR(multiply(LstmProduct::kGates, last_h, In(a, Steps::kWeights), rows.product, queue));
+    h.after = s.projected ? last_h : rows.State(s.places - 1 - step, last_h);
+    LstmSums product;
+    if (h.before != nullptr) {
+      ASSIGN_OR_RETURN(product, products(LstmProduct::kGates, h.before, In(a, Steps::kWeights), queue));
     }
-    const launch::LstmCells cells{In(a, Steps::kG),
-                                  zero ? nullptr : rows.product,
-                                  Out(a, Steps::kGates),
-                                  Out(a, Steps::kCells),
-                                  last_c,
-                                  Out(a, Steps::kH),
-                                  last_h,
-                                  rows.outputs};
-    RETURN_IF_ERROR(LaunchStatus(launch::OpenLstmGates(dtype_, at, cells, queue)));
-    if (!s.projected) continue;
-    RETURN_IF_ERROR(multiply(LstmProduct::kProjection, rows.outputs, In(a, Steps::kProjection), rows.projected, queue));
-    RETURN_IF_ERROR(
-        LaunchStatus(launch::KeepLstmOutputs(dtype_, at, rows.projected, Out(a, Steps::kH), last_h, queue)));
+    const launch::LstmCells cells{
+        In(a, Steps::kG), Out(a, Steps::kGates), Out(a, Steps::kCells), c, Out(a, Steps::kH), h, rows.outputs()};
+    RETURN_IF_ERROR(LaunchStatus(launch::OpenLstmGates(dtype_, at, product, cells, queue)));
+    if (s.projected) {
+      ASSIGN_OR_RETURN(product, products(LstmProduct::kProjection, rows.outputs(), In(a, Steps::kProjection), queue));
+      RETURN_IF_ERROR(LaunchStatus(launch::KeepLstmOutputs(dtype_, at, product, Out(a, Steps::kH), h, queue)));
+    }
+    h.before = h.after;
+    c.before = c.after;
   }
   return absl::OkStatus();
 }
 
-absl::Status LstmLoop::Backward(const KernelArguments& a, const MultiplyLstm& multiply, CudaQueue queue) const {
+absl::Status LstmLoop::Backward(const KernelArguments& a, const LstmProducts& products, CudaQueue queue) const {
   using Grad = LstmStepsGrad;
   const LstmSizes& s = sizes_;
   const BackwardRows rows(dtype_, s, Workspace(a.workspace));
-  void* const dcells = Out(a, Grad::kDc0);
-  RETURN_IF_ERROR(Begin(dcells, nullptr, s.samples * s.units * SizeOf(AccumulatorOf(dtype_)), queue));
-  RETURN_IF_ERROR(Begin(rows.dg, nullptr, s.samples * s.gates() * SizeOf(dtype_), queue));
-  const auto of_state = [&] {
-    return multiply(LstmProduct::kStateGradient, rows.dg, In(a, Grad::kWeights), rows.product, queue);
-  };
+  LstmState dg, dcells{nullptr, Out(a, Grad::kDc0)};
   for (int64_t step = s.places - 1; step >= 0; --step) {
     const launch::LstmPlace at{s, s.Place(step), In<int32_t>(a, Grad::kLengths), nullptr};
-    const bool last = step == s.places - 1;
-    if (!last) RETURN_IF_ERROR(of_state());
-    const launch::LstmOutputGradients outputs{
-        In(a, Grad::kDh), last ? nullptr : rows.product, In(a, Grad::kH),
-        In(a, Grad::kH0), Out(a, Grad::kPrevious),       s.projected ? Out(a, Grad::kDprojected) : nullptr,
-        rows.dprojected};
+    dg.after = rows.dg(step);
+    LstmSums product;
+    if (dg.before != nullptr) {
+      ASSIGN_OR_RETURN(product, products(LstmProduct::kStateGradient, dg.before, In(a, Grad::kWeights), queue));
+    }
+    const launch::LstmOutputGradients outputs{In(a, Grad::kDh),
+                                              In(a, Grad::kH),
+                                              In(a, Grad::kH0),
+                                              Out(a, Grad::kPrevious),
+                                              s.projected ? Out(a, Grad::kDprojected) : nullptr,
+                                              rows.dprojected()};
     if (s.projected) {
-      RETURN_IF_ERROR(LaunchStatus(launch::AddLstmOutputGradients(dtype_, at, outputs, queue)));
-      RETURN_IF_ERROR(
-          multiply(LstmProduct::kProjectionGradient, rows.dprojected, In(a, Grad::kProjection), rows.doutputs, queue));
+      RETURN_IF_ERROR(LaunchStatus(launch::AddLstmOutputGradients(dtype_, at, product, outputs, queue)));
+      ASSIGN_OR_RETURN(product,
+                       products(LstmProduct::kProjectionGradient, rows.dprojected(), In(a, Grad::kProjection), queue));
     }
     const launch::LstmGateGradients gates{In(a, Grad::kGates),
                                           In(a, Grad::kCells),
                                           In(a, Grad::kC0),
-                                          rows.doutputs,
                                           Out(a, Grad::kDg),
-                                          rows.dg,
+                                          dg,
                                           dcells,
                                           s.projected ? Out(a, Grad::kCellOutputs) : nullptr};
-    RETURN_IF_ERROR(LaunchStatus(launch::AddLstmGateGradients(dtype_, at, gates, outputs, queue)));
+    RETURN_IF_ERROR(LaunchStatus(launch::AddLstmGateGradients(dtype_, at, product, gates, outputs, queue)));
+    dg.before = dg.after;
+    dcells.before = dcells.after;
   }
-  const int64_t elements = s.samples * s.outputs;
-  if (In(a, Grad::kH0) == nullptr) return Begin(Out(a, Grad::kDh0), nullptr, elements * SizeOf(dtype_), queue);
-  RETURN_IF_ERROR(of_state());
-  return LaunchStatus(launch::Cast(AccumulatorOf(dtype_), dtype_, rows.product, Out(a, Grad::kDh0), elements, queue));
+  void* const dh0 = Out(a, Grad::kDh0);
+  if (!begins_) return LaunchStatus(queue->Zero(dh0, s.samples * s.outputs * SizeOf(dtype_)));
+  ASSIGN_OR_RETURN(const LstmSums product,
+                   products(LstmProduct::kStateGradient, dg.before, In(a, Grad::kWeights), queue));
+  return LaunchStatus(launch::StoreLstmStateGradient(dtype_, s, product, dh0, queue));
 }
 
 absl::Status LstmLoop::Explain(uint64_t word) const { return ExplainLength(lengths_, sizes_.places, word); }

@@ -1,5 +1,5 @@
-// The loop of an LSTM along its places, as launches: for each a product or two and what happens to the units. Which
-// kernel makes the products is the caller's.
+// The loop of an LSTM along its places, as launches: one for each product and what follows it. Who multiplies is the
+// caller's to say: a library before the launch, or the launch.
 #ifndef PARTITA_OPS_CUDA_KERNEL_LSTM_LOOP_H_
 #define PARTITA_OPS_CUDA_KERNEL_LSTM_LOOP_H_
 
@@ -16,17 +16,9 @@
 
 namespace partita {
 
-// y = x w of dense rows, a sample each; y is of the dtype's accumulator.
-enum class LstmProduct {
-  kGates,               // of the state with w_h
-  kProjection,          // of the units' outputs with w_projection
-  kStateGradient,       // of dg with the transpose of w_h
-  kProjectionGradient,  // of dprojected with the transpose of w_projection
-};
-launch::MatMulSizes SizesOf(LstmProduct product, const LstmSizes& sizes);
-
-using MultiplyLstm =
-    std::function<absl::Status(LstmProduct product, const void* x, const void* w, void* y, CudaQueue queue)>;
+// How the sums of a product get to the launch that begins with them: enqueues the product, or leaves it to the launch.
+using LstmProducts = std::function<absl::StatusOr<launch::LstmSums>(launch::LstmProduct product, const void* x,
+                                                                    const void* w, CudaQueue queue)>;
 
 class LstmLoop {
  public:
@@ -35,22 +27,21 @@ class LstmLoop {
 
   const LstmSizes& sizes() const { return sizes_; }
   DType dtype() const { return dtype_; }
-  std::vector<LstmProduct> products() const;  // that it needs
-  // How often it launches something, products included, at most.
-  int launches() const;
-  int64_t workspace_bytes() const;
+  std::vector<launch::LstmProduct> products() const;  // that it needs
+  int library_launches() const;                       // if a library multiplies: its calls and our launches
+  int64_t workspace_bytes() const;                    // without that of products
 
   // Enqueues all places.
-  absl::Status Enqueue(const KernelArguments& arguments, const MultiplyLstm& multiply, CudaQueue queue) const;
+  absl::Status Enqueue(const KernelArguments& arguments, const LstmProducts& products, CudaQueue queue) const;
 
   // A word that a launch left, in the host's words (ops/host/kernel/sequence_lengths.h).
   absl::Status Explain(uint64_t word) const;
 
  private:
-  absl::Status Forward(const KernelArguments& a, const MultiplyLstm& multiply, CudaQueue queue) const;
-  absl::Status Backward(const KernelArguments& a, const MultiplyLstm& multiply, CudaQueue queue) const;
+  absl::Status Forward(const KernelArguments& a, const LstmProducts& products, CudaQueue queue) const;
+  absl::Status Backward(const KernelArguments& a, const LstmProducts& products, CudaQueue queue) const;
 
-  bool backward_ = false;
+  bool backward_ = false, begins_ = false;  // begins_: with a state h0
   DType dtype_ = DType::kF32;
   LstmSizes sizes_;
   IndexPlaces lengths_;

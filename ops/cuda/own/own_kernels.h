@@ -70,7 +70,10 @@ absl::StatusOr<PreparedCudaKernel> CudaLayerNormInputGrad(const LocalNode& node)
 absl::StatusOr<PreparedCudaKernel> CudaLayerNormParameterGrad(const LocalNode& node);
 
 // lstm.cc
-absl::StatusOr<PreparedCudaKernel> CudaLstm(const LocalNode& node);  // lstm_steps and its gradients
+// lstm_steps and its gradients. Of few rows: refuses those whose products a library
+// computes faster.
+absl::StatusOr<PreparedCudaKernel> CudaLstm(const LocalNode& node);
+absl::StatusOr<PreparedCudaKernel> CudaLstmOfFewRows(const LocalNode& node);
 
 // loss.cc
 absl::StatusOr<PreparedCudaKernel> CudaSoftmax(const LocalNode& node);

@@ -52,6 +52,33 @@ TEST(CudaKernels, TheReferenceTakesWhatALibraryRefuses) {
   EXPECT_TRUE(choice->deterministic);
 }
 
+// Products of few rows are short: an LSTM's launches multiply by themselves. Others, and TF32, are a library's, as are
+// rows that are no vectors.
+TEST(CudaKernels, AnLstmOfFewRowsNeedsNoLibrary) {
+  class InTf32 : public NoForeignKernels {
+   public:
+    InTf32() : NoForeignKernels("not here") {}
+    bool allows_tf32() const override { return true; }
+  };
+  const auto chosen = [](int64_t samples, int64_t units, DType dtype, CudaKernelOptions options = {}) {
+    const TensorType g{dtype, {samples, 3, 4 * units}}, w{dtype, {units, 4 * units}};
+    const LocalNode node = WholeNode("lstm_steps", {}, {g, w, std::nullopt, std::nullopt, std::nullopt, std::nullopt});
+    const auto choice = MakeCudaKernels(std::move(options))->Choose(node);
+    EXPECT_TRUE(choice.ok()) << choice.status();
+    return choice.value_or(KernelChoice{});
+  };
+  EXPECT_EQ(chosen(128, 4, DType::kF32).kernel, "own_lstm_steps");
+  EXPECT_EQ(chosen(129, 4, DType::kF32).kernel, "reference_lstm_steps");
+  EXPECT_EQ(chosen(129, 4, DType::kF32).remark,
+            "own_lstm_steps: the block has 129 samples; a library multiplies more than 128 faster; "
+            "cublaslt_lstm_steps: libraries are not used");
+  EXPECT_EQ(chosen(1, 5, DType::kF32).kernel, "reference_lstm_steps");
+  EXPECT_EQ(chosen(1, 4, DType::kBF16).kernel, "reference_lstm_steps");
+  const auto foreign = std::make_shared<InTf32>();
+  EXPECT_EQ(chosen(1, 8, DType::kF32, {.foreign = foreign}).kernel, "reference_lstm_steps");
+  EXPECT_EQ(chosen(1, 8, DType::kBF16, {.foreign = foreign}).kernel, "own_lstm_steps");
+}
+
 TEST(CudaKernels, ARefusalNamesNodeAndReasons) {
   EXPECT_EQ(MakeCudaKernels({})->Choose(Relu(DType::kI32)).status().message(),
             "node 'activation': no CUDA kernel computes relu; own_relu: dtype is i32, allowed are f32, f64 and bf16");

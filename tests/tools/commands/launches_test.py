@@ -1,4 +1,4 @@
-"""How many launches a step of convolution networks is on a GPU, counted by `plan` from its description."""
+"""How many launches a step of a graph is on a GPU, counted by `plan` from its description."""
 
 import collections
 import json
@@ -114,6 +114,33 @@ class LaunchesTest(TrainerCase):
                     casts = launches["own_cast"]
                     found = sum(count for kernel, count in launches.items() if kernel.startswith("own_")) - casts
                     self.assertEqual((found, casts), OWN_LAUNCHES[name, precision])
+
+    # A position of an LSTM is a launch each way, with a projection two; the last one backward is of the state before the
+    # first position. GNMT: 9 LSTMs of 50 positions. BigLSTM: 2 of 20, projected. A library needs a launch more for each
+    # product: it has those of many rows, and in TF32.
+    def test_of_lstms(self):
+        gnmt, many, big = ["gnmt"], ["gnmt", "--batch=256"], ["big-lstm"]
+        for model, flags, family, forward, backward, launches in [
+                (gnmt, ["--precision=f32"], "own", 9 * 50, 9 * 51, 1045),
+                (gnmt, ["--precision=bf16"], "own", 9 * 50, 9 * 51, 1057),
+                (gnmt, ["--tf32"], "cublaslt", 9 * 99, 9 * 100, 1927),
+                (many, ["--precision=bf16"], "cublaslt", 9 * 99, 9 * 100, 1939),
+                (big, ["--precision=f32"], "own", 2 * 40, 2 * 41, 235),
+                (big, ["--precision=bf16"], "own", 2 * 40, 2 * 41, 244)]:
+            self.execute(BUILD_MODEL, *model, "--output=model.pbtxt")
+            rank = self.planned("model.pbtxt", *flags)
+            counts = collections.Counter()
+            for node in rank["nodes"]:
+                counts[node["kernel"]] += node["launches"]
+            print(f"{' '.join(model + flags)}: {rank['launches']} launches")
+            library = any(name.startswith("cublaslt") for name in counts)
+            if family == "cublaslt" and not library:
+                continue
+            ways = [sum(counts[f"{family}_{op}"] for op in ops) for ops in [
+                ["lstm_steps"], ["lstm_steps_grad", "lstm_projected_steps_grad"]]]
+            self.assertEqual(ways, [forward, backward], counts)
+            if library:
+                self.assertLessEqual(rank["launches"], launches, counts)
 
 
 if __name__ == "__main__":

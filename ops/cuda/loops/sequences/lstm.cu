@@ -3,6 +3,7 @@
 #include "ops/cuda/launch/label_fault.h"
 #include "ops/cuda/launch/lstm.h"
 #include "ops/cuda/loops/elementwise.h"
+#include "ops/cuda/loops/sequences/product_tiles.h"
 
 namespace partita::launch {
 namespace {
@@ -11,7 +12,6 @@ namespace {
 struct Element {
   int64_t sample, channel, width;
 
-  PARTITA_HOST_DEVICE static Element At(int64_t index, int64_t width) { return {index / width, index % width, width}; }
   PARTITA_HOST_DEVICE int64_t dense() const { return sample * width + channel; }
   PARTITA_HOST_DEVICE int64_t in_place(const LstmPlace& at, int64_t place) const {
     return (sample * at.sizes.places + place) * width + channel;
@@ -56,45 +56,66 @@ PARTITA_HOST_DEVICE inline void AddTo(LstmGates<A>& sums, const A* product) {
   sums.output += product[3];
 }
 
-// A unit of a sample.
+template <typename T>
+struct State {
+  const T* before;
+  T* after;
+
+  explicit State(const LstmState& from) : before(As<T>(from.before)), after(As<T>(from.after)) {}
+
+  PARTITA_HOST_DEVICE T operator[](int64_t i) const { return before == nullptr ? T(0.0f) : before[i]; }
+  PARTITA_HOST_DEVICE void Keep(int64_t i) const { after[i] = (*this)[i]; }
+};
+
+// Bodies are called with a sample, a unit or an output of it, and its kColumns sums of the product; null: zero.
+
 template <typename T>
 struct CellsBody {
+  static constexpr int kColumns = kLstmGates;
   using A = Compute<T>;
   LstmPlace at;
   const T* g;
-  const A* product;
   T* gates;
-  A *cells, *last_c;
-  T *h, *last_h, *outputs;
+  A* cells;
+  State<A> c;
+  T* h;
+  State<T> state;
+  T* outputs;
 
-  PARTITA_HOST_DEVICE void operator()(int64_t index) const {
-    const Element unit = Element::At(index, at.sizes.units);
-    const int64_t place = unit.in_place(at, at.place), length = WrittenLength(at, unit.sample);
-    const bool possible = IsLength(unit.sample, length);
-    if (possible && at.place >= length) return Clear(place);
+  PARTITA_HOST_DEVICE void operator()(int64_t sample, int64_t channel, const A* product) const {
+    const Element unit{sample, channel, at.sizes.units};
+    const int64_t place = unit.in_place(at, at.place), length = WrittenLength(at, sample);
+    const bool possible = IsLength(sample, length);
+    if (possible && at.place >= length) return Keep(unit.dense(), place);
     LstmGates<A> sums = Load(g + kLstmGates * place);
-    if (product != nullptr) AddTo(sums, product + kLstmGates * unit.dense());
+    if (product != nullptr) AddTo(sums, product);
     if (!possible) sums.input = std::numeric_limits<A>::quiet_NaN();
     const LstmGates<A> open = OpenGates(sums, static_cast<A>(at.sizes.forget_bias));
-    const A cell = NewCell(open, last_c[unit.dense()]);
+    const A cell = NewCell(open, c[unit.dense()]);
     Store(open, gates + kLstmGates * place);
-    cells[place] = last_c[unit.dense()] = cell;
-    Write(unit, place, static_cast<T>(CellOutput(open, cell)));
+    cells[place] = c.after[unit.dense()] = cell;
+    Write(unit.dense(), place, static_cast<T>(CellOutput(open, cell)));
   }
 
  private:
-  PARTITA_HOST_DEVICE void Write(const Element& unit, int64_t place, T output) const {
+  PARTITA_HOST_DEVICE void Write(int64_t dense, int64_t place, T output) const {
     if (outputs != nullptr) {
-      outputs[unit.dense()] = output;
+      outputs[dense] = output;
     } else {
-      h[place] = last_h[unit.dense()] = output;
+      h[place] = state.after[dense] = output;
     }
   }
 
-  PARTITA_HOST_DEVICE void Clear(int64_t place) const {
+  PARTITA_HOST_DEVICE void Keep(int64_t dense, int64_t place) const {
     for (int k = 0; k < kLstmGates; ++k) gates[kLstmGates * place + k] = T(0.0f);
     cells[place] = A(0);
-    if (outputs == nullptr) h[place] = T(0.0f);
+    c.Keep(dense);
+    if (outputs != nullptr) {
+      outputs[dense] = T(0.0f);
+    } else {
+      h[place] = T(0.0f);
+      state.Keep(dense);
+    }
   }
 
   PARTITA_HOST_DEVICE bool IsLength(int64_t sample, int64_t length) const {
@@ -102,138 +123,193 @@ struct CellsBody {
   }
 };
 
-// An output of a sample.
 template <typename T>
 struct KeepBody {
+  static constexpr int kColumns = 1;
   LstmPlace at;
-  const Compute<T>* product;
-  T *h, *last_h;
+  T* h;
+  State<T> state;
 
-  PARTITA_HOST_DEVICE void operator()(int64_t index) const {
-    const Element output = Element::At(index, at.sizes.outputs);
-    const int64_t length = WrittenLength(at, output.sample);
-    const bool ended = length >= 0 && at.place >= length;
-    if (!ended) last_h[index] = static_cast<T>(product[index]);
-    h[output.in_place(at, at.place)] = ended ? T(0.0f) : last_h[index];
+  PARTITA_HOST_DEVICE void operator()(int64_t sample, int64_t channel, const Compute<T>* product) const {
+    const Element output{sample, channel, at.sizes.outputs};
+    const int64_t place = output.in_place(at, at.place), length = WrittenLength(at, sample);
+    if (length >= 0 && at.place >= length) {
+      h[place] = T(0.0f);
+      state.Keep(output.dense());
+    } else {
+      h[place] = state.after[output.dense()] = static_cast<T>(product == nullptr ? Compute<T>(0) : *product);
+    }
   }
 };
 
 template <typename T>
 struct OutputGradient {
   using A = Compute<T>;
-  const T* dh;
-  const A* product;
-  const T *h, *h0;
+  const T *dh, *h, *h0;
   T *previous, *dprojected, *dense_projected;
 
   // Writes what the place before gave, and says the whole gradient of what this one gives.
-  PARTITA_HOST_DEVICE A Make(const LstmPlace& at, const Element& output) const {
+  PARTITA_HOST_DEVICE A Make(const LstmPlace& at, const Element& output, const A* product) const {
     const int64_t place = output.in_place(at, at.place);
     previous[place] = Before(at, output, h, h0);
-    return static_cast<A>(dh[place]) + (product == nullptr ? A(0) : product[output.dense()]);
+    return static_cast<A>(dh[place]) + (product == nullptr ? A(0) : *product);
   }
 };
 
 template <typename T>
 OutputGradient<T> Of(const LstmOutputGradients& from) {
-  return {As<T>(from.dh),         As<Compute<T>>(from.product), As<T>(from.h), As<T>(from.h0), As<T>(from.previous),
-          As<T>(from.dprojected), As<T>(from.dense_projected)};
+  return {As<T>(from.dh),       As<T>(from.h),          As<T>(from.h0),
+          As<T>(from.previous), As<T>(from.dprojected), As<T>(from.dense_projected)};
 }
 
 template <typename T>
 struct ProjectedBody {
+  static constexpr int kColumns = 1;
   LstmPlace at;
   OutputGradient<T> gradient;
 
-  PARTITA_HOST_DEVICE void operator()(int64_t index) const {
-    const Element output = Element::At(index, at.sizes.outputs);
-    const int64_t place = output.in_place(at, at.place);
-    if (at.place >= LengthOf(at, output.sample)) {
-      gradient.previous[place] = gradient.dprojected[place] = gradient.dense_projected[index] = T(0.0f);
+  PARTITA_HOST_DEVICE void operator()(int64_t sample, int64_t channel, const Compute<T>* product) const {
+    const Element output{sample, channel, at.sizes.outputs};
+    const int64_t place = output.in_place(at, at.place), dense = output.dense();
+    if (at.place >= LengthOf(at, sample)) {
+      gradient.previous[place] = gradient.dprojected[place] = gradient.dense_projected[dense] = T(0.0f);
     } else {
-      gradient.dprojected[place] = gradient.dense_projected[index] = static_cast<T>(gradient.Make(at, output));
+      const T rounded = static_cast<T>(gradient.Make(at, output, product));
+      gradient.dprojected[place] = gradient.dense_projected[dense] = rounded;
     }
   }
 };
 
-// A unit of a sample.
 template <typename T>
 struct GatesBody {
+  static constexpr int kColumns = 1;
   using A = Compute<T>;
   LstmPlace at;
   const T* gates;
-  const A *cells, *c0, *doutputs;
-  T *dg, *dense_dg;
-  A* dcells;
+  const A *cells, *c0;
+  T* dg;
+  State<T> dense_dg;
+  State<A> dcells;
   T* cell_outputs;
   OutputGradient<T> gradient;
 
-  PARTITA_HOST_DEVICE void operator()(int64_t index) const {
-    const Element unit = Element::At(index, at.sizes.units);
-    const int64_t place = unit.in_place(at, at.place);
-    if (at.place >= LengthOf(at, unit.sample)) return Clear(place);
+  PARTITA_HOST_DEVICE void operator()(int64_t sample, int64_t channel, const A* product) const {
+    const Element unit{sample, channel, at.sizes.units};
+    const int64_t place = unit.in_place(at, at.place), dense = unit.dense();
+    if (at.place >= LengthOf(at, sample)) return Keep(dense, place);
     const LstmGates<A> open = Load(gates + kLstmGates * place);
-    const A dy = doutputs == nullptr ? gradient.Make(at, unit) : doutputs[index];
-    if (doutputs != nullptr) cell_outputs[place] = static_cast<T>(CellOutput(open, cells[place]));
-    const LstmGradient<A> made = UnitGradient(open, Before(at, unit, cells, c0), cells[place], dy, dcells[index]);
+    A dy = A(0);
+    if (!at.sizes.projected) {
+      dy = gradient.Make(at, unit, product);
+    } else {
+      if (product != nullptr) dy = *product;
+      cell_outputs[place] = static_cast<T>(CellOutput(open, cells[place]));
+    }
+    const LstmGradient<A> made = UnitGradient(open, Before(at, unit, cells, c0), cells[place], dy, dcells[dense]);
     Store(made.sums, dg + kLstmGates * place);
-    Store(made.sums, dense_dg + kLstmGates * index);
-    dcells[index] = made.before;
+    Store(made.sums, dense_dg.after + kLstmGates * dense);
+    dcells.after[dense] = made.before;
   }
 
  private:
-  PARTITA_HOST_DEVICE void Clear(int64_t place) const {
-    for (int k = 0; k < kLstmGates; ++k) dg[kLstmGates * place + k] = T(0.0f);
-    if (doutputs == nullptr) {
-      gradient.previous[place] = T(0.0f);
-    } else {
+  PARTITA_HOST_DEVICE void Keep(int64_t dense, int64_t place) const {
+    for (int k = 0; k < kLstmGates; ++k) {
+      dg[kLstmGates * place + k] = T(0.0f);
+      dense_dg.Keep(kLstmGates * dense + k);
+    }
+    dcells.Keep(dense);
+    if (at.sizes.projected) {
       cell_outputs[place] = T(0.0f);
+    } else {
+      gradient.previous[place] = T(0.0f);
     }
   }
 };
 
+template <typename T>
+struct StoreBody {
+  static constexpr int kColumns = 1;
+  int64_t width;
+  T* to;
+
+  PARTITA_HOST_DEVICE void operator()(int64_t sample, int64_t channel, const Compute<T>* product) const {
+    to[sample * width + channel] = static_cast<T>(product == nullptr ? Compute<T>(0) : *product);
+  }
+};
+
+// A body over sums that lie in memory.
+template <typename T, typename Body>
+struct OverSums {
+  Body body;
+  int64_t width;
+  const Compute<T>* sums;
+
+  PARTITA_HOST_DEVICE void operator()(int64_t index) const {
+    body(index / width, index % width, sums == nullptr ? nullptr : sums + index * Body::kColumns);
+  }
+};
+
+template <bool kTransposed, typename T, typename Body>
+LaunchError Enqueue(LstmProduct product, const LstmSizes& of, const LstmSums& from, const Body& body, CudaQueue queue) {
+  const MatMulSizes sizes = SizesOf(product, of);
+  if (from.x != nullptr) {
+    return MultiplyTiles<T, kTransposed>(sizes, As<T>(from.x), As<T>(from.w), from.scratch, body, queue);
+  }
+  const int64_t width = sizes.n / Body::kColumns;
+  return ForEach(sizes.m * width, OverSums<T, Body>{body, width, As<Compute<T>>(from.sums)}, queue);
+}
+
 }  // namespace
 
-LaunchError OpenLstmGates(DType dtype, const LstmPlace& at, const LstmCells& c, CudaQueue queue) {
+LaunchError OpenLstmGates(DType dtype, const LstmPlace& at, const LstmSums& product, const LstmCells& c,
+                          CudaQueue queue) {
   return WithFloating(dtype, [&]<typename T>() {
     using A = Compute<T>;
-    const CellsBody<T> body{
-        at,         As<T>(c.g),      As<A>(c.product), As<T>(c.gates), As<A>(c.cells), As<A>(c.last_c),
-        As<T>(c.h), As<T>(c.last_h), As<T>(c.outputs)};
-    return ForEach(at.sizes.samples * at.sizes.units, body, queue);
+    const CellsBody<T> body{at,         As<T>(c.g),        As<T>(c.gates),  As<A>(c.cells), State<A>(c.c),
+                            As<T>(c.h), State<T>(c.state), As<T>(c.outputs)};
+    return Enqueue<false, T>(LstmProduct::kGates, at.sizes, product, body, queue);
   });
 }
 
-LaunchError KeepLstmOutputs(DType dtype, const LstmPlace& at, const void* product, void* h, void* last_h,
-                            CudaQueue queue) {
+LaunchError KeepLstmOutputs(DType dtype, const LstmPlace& at, const LstmSums& projection, void* h,
+                            const LstmState& state, CudaQueue queue) {
   return WithFloating(dtype, [&]<typename T>() {
-    const KeepBody<T> body{at, As<Compute<T>>(product), As<T>(h), As<T>(last_h)};
-    return ForEach(at.sizes.samples * at.sizes.outputs, body, queue);
+    const KeepBody<T> body{at, As<T>(h), State<T>(state)};
+    return Enqueue<false, T>(LstmProduct::kProjection, at.sizes, projection, body, queue);
   });
 }
 
-LaunchError AddLstmOutputGradients(DType dtype, const LstmPlace& at, const LstmOutputGradients& outputs,
-                                   CudaQueue queue) {
+LaunchError AddLstmOutputGradients(DType dtype, const LstmPlace& at, const LstmSums& product,
+                                   const LstmOutputGradients& outputs, CudaQueue queue) {
   return WithFloating(dtype, [&]<typename T>() {
-    return ForEach(at.sizes.samples * at.sizes.outputs, ProjectedBody<T>{at, Of<T>(outputs)}, queue);
+    const ProjectedBody<T> body{at, Of<T>(outputs)};
+    return Enqueue<true, T>(LstmProduct::kStateGradient, at.sizes, product, body, queue);
   });
 }
 
-LaunchError AddLstmGateGradients(DType dtype, const LstmPlace& at, const LstmGateGradients& gates,
-                                 const LstmOutputGradients& outputs, CudaQueue queue) {
+LaunchError AddLstmGateGradients(DType dtype, const LstmPlace& at, const LstmSums& product,
+                                 const LstmGateGradients& gates, const LstmOutputGradients& outputs, CudaQueue queue) {
   return WithFloating(dtype, [&]<typename T>() {
     using A = Compute<T>;
     const GatesBody<T> body{at,
                             As<T>(gates.gates),
                             As<A>(gates.cells),
                             As<A>(gates.c0),
-                            As<A>(gates.doutputs),
                             As<T>(gates.dg),
-                            As<T>(gates.dense_dg),
-                            As<A>(gates.dcells),
+                            State<T>(gates.dense_dg),
+                            State<A>(gates.dcells),
                             As<T>(gates.cell_outputs),
                             Of<T>(outputs)};
-    return ForEach(at.sizes.samples * at.sizes.units, body, queue);
+    const LstmProduct kind = at.sizes.projected ? LstmProduct::kProjectionGradient : LstmProduct::kStateGradient;
+    return Enqueue<true, T>(kind, at.sizes, product, body, queue);
+  });
+}
+
+LaunchError StoreLstmStateGradient(DType dtype, const LstmSizes& sizes, const LstmSums& product, void* dh0,
+                                   CudaQueue queue) {
+  return WithFloating(dtype, [&]<typename T>() {
+    const StoreBody<T> body{sizes.outputs, As<T>(dh0)};
+    return Enqueue<true, T>(LstmProduct::kStateGradient, sizes, product, body, queue);
   });
 }
 

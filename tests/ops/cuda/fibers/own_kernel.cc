@@ -38,8 +38,12 @@ Memory MemoryOf(const LocalNode& node, const KernelArguments& arguments, int64_t
 absl::StatusOr<FiberRun> RunOnFibers(const LocalNode& node, const std::vector<Values>& inputs,
                                      const RunOptions& options, uint64_t seed) {
   NoForeignKernels none("no library here");
-  const CudaKernelEntry& entry = CudaKernelEntries(node.op->name).back();
-  ASSIGN_OR_RETURN(const PreparedCudaKernel prepared, entry.prepare(node, none));
+  ASSIGN_OR_RETURN(const PreparedCudaKernel prepared, CudaKernelEntries(node.op->name).back().prepare(node, none));
+  return RunOnFibers(node, prepared, inputs, options, seed);
+}
+
+absl::StatusOr<FiberRun> RunOnFibers(const LocalNode& node, const PreparedCudaKernel& prepared,
+                                     const std::vector<Values>& inputs, const RunOptions& options, uint64_t seed) {
   FiberRun result;
   const auto run = [&](const KernelArguments& arguments) -> absl::Status {
     ASSIGN_OR_RETURN(const CudaEnqueue enqueue, prepared.bind(AtColumns(node, arguments)));
@@ -49,8 +53,7 @@ absl::StatusOr<FiberRun> RunOnFibers(const LocalNode& node, const std::vector<Va
     result.launches = queue.launches();
     return queue.failure().empty() ? status : absl::InternalError(queue.failure());
   };
-  const std::string kernel = fmt::format("{}_{}", entry.family, node.op->name);
-  ASSIGN_OR_RETURN(result.outputs, RunOnBuffers(node, inputs, options, prepared.workspace_bytes, kernel, run));
+  ASSIGN_OR_RETURN(result.outputs, RunOnBuffers(node, inputs, options, prepared.workspace_bytes, node.op->name, run));
   return result;
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "ops/cuda/kernel/cuda_kernel.h"
 #include "tests/ops/cuda/fibers/memory.h"
 #include "tests/ops/host/kernel_case.h"
 
@@ -20,6 +21,9 @@ struct FiberRun {
 // An error: the kernel refuses the node, or what is wrong with its launches.
 absl::StatusOr<FiberRun> RunOnFibers(const LocalNode& node, const std::vector<Values>& inputs,
                                      const RunOptions& options = {}, uint64_t seed = 1);
+absl::StatusOr<FiberRun> RunOnFibers(const LocalNode& node, const PreparedCudaKernel& prepared,
+                                     const std::vector<Values>& inputs, const RunOptions& options = {},
+                                     uint64_t seed = 1);
 
 // RunOnFibers, which must succeed.
 std::vector<Values> OnFibers(const LocalNode& node, const std::vector<Values>& inputs, const RunOptions& options = {},

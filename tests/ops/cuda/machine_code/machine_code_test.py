@@ -58,6 +58,11 @@ HOT = {
     r"25GlobalAveragePoolGradBodyINS_4Bf16ELi8": {"most": (25, 8, (1,))},
     r"PoolBodyI(f|NS_4Bf16E)Li1": {"load": 32},
     r"PoolGradBodyI(f|NS_4Bf16E)Li1": {"load": 32},
+    # Products of LSTMs. What they load by vectors goes to shared memory (LDGSTS). Blocks have 128 threads, so at 136
+    # registers three run at once, at 96 five.
+    r"18ProductTilesKernel.*ProductStepsIf": {"registers": 136, "load": 32, "has": ["LDGSTS.E.BYPASS.128"]},
+    r"18ProductTilesKernel.*ProductStepsINS_4Bf16E": {
+        "registers": 96, "load": 32, "has": ["LDGSTS.E.BYPASS.128", "HMMA.16816.F32.BF16", "LDSM.16.M"]},
 }
 
 
