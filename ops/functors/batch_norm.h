@@ -12,6 +12,7 @@
 #define PARTITA_OPS_FUNCTORS_BATCH_NORM_H_
 
 #include <cmath>
+#include <cstdint>
 
 #include "ops/functors/relu.h"
 #include "runtime/base/philox.h"
@@ -101,6 +102,20 @@ PARTITA_HOST_DEVICE inline T RunningAverage(T running, T value, T momentum) {
 // The unbiased variance; that of a single element is 0.
 PARTITA_HOST_DEVICE inline double UnbiasedVariance(double variance, double count) {
   return count > 1 ? variance * (count / (count - 1)) : variance;
+}
+
+// Small batch norms: a GPU computes them in one launch forward and one backward.
+//
+// A block reads all rows of a few channels and keeps them in registers until it has their statistics. It moves at least
+// a sector of 32 bytes of each row, so 4096 rows keep one multiprocessor busy for 1 to 2 us a tensor, about as long as
+// the launch that is saved takes. Larger batch norms need more blocks than there are groups of channels.
+inline constexpr int64_t kSmallBatchNormRows = 4096;
+// Of one channel: 256 threads of 255 registers keep four such channels of two tensors.
+inline constexpr int64_t kSmallBatchNormBytes = 16 * 1024;
+
+// `rows`: of channels, all that the rank holds, in whichever number of groups.
+inline bool IsSmallBatchNorm(int64_t rows, int64_t element_bytes) {
+  return rows <= kSmallBatchNormRows && rows * element_bytes <= kSmallBatchNormBytes;
 }
 
 }  // namespace partita

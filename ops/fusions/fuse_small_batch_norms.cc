@@ -8,7 +8,7 @@
 
 #include "graph/ir/rewriter.h"
 #include "graph/value/dtype.h"
-#include "ops/functors/small_batch_norm.h"
+#include "ops/functors/batch_norm.h"
 
 namespace partita {
 namespace {

@@ -9,7 +9,7 @@
 //   after    %dx, %dgamma, %dbeta = batch_norm_backward(%x, %dy, %s, %shift, %gamma, %beta)
 //
 // A kernel of a GPU reads the rows once and is launched once, if no rank has more of them than a block keeps
-// (ops/functors/small_batch_norm.h). Statistics that ranks add up lie behind a move and are not joined, nor is a second
+// (ops/functors/batch_norm.h). Statistics that ranks add up lie behind a move and are not joined, nor is a second
 // normalize of the same statistics.
 #ifndef PARTITA_OPS_FUSIONS_FUSE_SMALL_BATCH_NORMS_H_
 #define PARTITA_OPS_FUSIONS_FUSE_SMALL_BATCH_NORMS_H_

@@ -36,7 +36,7 @@ LaunchError BatchNormStatistics(DType dtype, const BatchNormLaunch& node, double
 LaunchError BatchNormGradientSums(DType dtype, const BatchNormLaunch& node, double* dstats, void* dgamma, void* dbeta,
                                   const SumScratch& scratch, CudaQueue queue);
 
-// Of a small one (ops/functors/small_batch_norm.h) all that a block can do at once: forward statistics and y; backward
+// Of a small one (ops/functors/batch_norm.h) all that a block can do at once: forward statistics and y; backward
 // the gradients of the parameters and dx, which may lie at dy.
 LaunchError SmallBatchNorm(DType dtype, const BatchNormLaunch& node, double* stats, void* y, CudaQueue queue);
 LaunchError SmallBatchNormGrad(DType dtype, const BatchNormLaunch& node, void* dx, void* dgamma, void* dbeta,

@@ -2,7 +2,7 @@
 #include "ops/cuda/launch/batch_norm.h"
 
 #include "ops/cuda/own/own_kernels.h"
-#include "ops/functors/small_batch_norm.h"
+#include "ops/functors/batch_norm.h"
 #include "ops/values/columns.h"
 
 namespace partita {

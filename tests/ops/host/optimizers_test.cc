@@ -10,11 +10,10 @@
 #include "graph/optimizer/optimizer.h"
 #include "ops/host/host_kernels.h"
 #include "ops/registry.h"
-#include "tests/ops/host/joint_squares.h"
+#include "tests/ops/host/joint_nodes.h"
 #include "tests/ops/host/kernel_case.h"
 #include "tests/ops/host/mixed_updates.h"
 #include "tests/ops/host/pytorch_optimizers.h"
-#include "tests/ops/host/step_scalars.h"
 
 namespace partita {
 namespace {

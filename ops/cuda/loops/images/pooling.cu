@@ -3,7 +3,7 @@
 
 #include "ops/cuda/launch/pooling.h"
 #include "ops/cuda/loops/elementwise.h"
-#include "ops/cuda/loops/pooling_windows.h"
+#include "ops/cuda/loops/images/pooling_windows.h"
 #include "ops/cuda/loops/runs.h"
 #include "ops/functors/maximum.h"
 

@@ -17,9 +17,8 @@
 #include "tests/ops/cuda/fibers/own_kernel.h"
 #include "tests/ops/cuda/many_updates.h"
 #include "tests/ops/host/columns/column_case.h"
-#include "tests/ops/host/joint_squares.h"
+#include "tests/ops/host/joint_nodes.h"
 #include "tests/ops/host/mixed_updates.h"
-#include "tests/ops/host/step_scalars.h"
 
 namespace partita::fibers {
 namespace {

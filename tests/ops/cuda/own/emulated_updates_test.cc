@@ -11,10 +11,9 @@
 #include "ops/functors/updates/updates.h"
 #include "tests/ops/cuda/many_updates.h"
 #include "tests/ops/cuda/own/emulated.h"
-#include "tests/ops/host/joint_squares.h"
+#include "tests/ops/host/joint_nodes.h"
 #include "tests/ops/host/kernel_case.h"
 #include "tests/ops/host/mixed_updates.h"
-#include "tests/ops/host/step_scalars.h"
 
 namespace partita {
 namespace {

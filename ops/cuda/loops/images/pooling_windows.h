@@ -1,7 +1,7 @@
 // Windows of a pooling for one thread, which has a run of channels of one pixel. The ranges are those of Pooling
 // (ops/functors/geometry.h), in a narrower type and without a division of integers. For .cu files.
-#ifndef PARTITA_OPS_CUDA_LOOPS_POOLING_WINDOWS_H_
-#define PARTITA_OPS_CUDA_LOOPS_POOLING_WINDOWS_H_
+#ifndef PARTITA_OPS_CUDA_LOOPS_IMAGES_POOLING_WINDOWS_H_
+#define PARTITA_OPS_CUDA_LOOPS_IMAGES_POOLING_WINDOWS_H_
 
 #include <cstdint>
 
@@ -107,4 +107,4 @@ PARTITA_HOST_DEVICE void ForPixels(const PixelRuns<Index>& images, const T* orig
 
 }  // namespace partita
 
-#endif  // PARTITA_OPS_CUDA_LOOPS_POOLING_WINDOWS_H_
+#endif  // PARTITA_OPS_CUDA_LOOPS_IMAGES_POOLING_WINDOWS_H_
