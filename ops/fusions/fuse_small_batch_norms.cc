@@ -13,36 +13,43 @@
 namespace partita {
 namespace {
 
+// The node that makes the sums, and the one that reads them.
+struct Pair {
+  NodeId sums = -1, second = -1;
+};
+
 class SmallBatchNormFusion {
  public:
-  explicit SmallBatchNormFusion(const Graph& graph) : graph_(graph), readers_(CountReaders(graph)) {}
+  explicit SmallBatchNormFusion(const Graph& graph)
+      : graph_(graph), readers_(CountReaders(graph)), dropped_(graph.nodes().size(), false) {}
 
-  // False if there are none.
+  // False if there are none. Forward the pair stands where the second node stood, for gamma and beta may come late;
+  // backward where the first one stood, for what it gives the parameters may be read soon.
   bool FindPairs() {
-    std::map<ValueId, NodeId> sums;  // the node that makes these statistics, or what they give to the gradient
+    std::map<ValueId, NodeId> sums;  // the node that makes these sums, unless another node has read them
     for (NodeId id = 0; id < nodes(); ++id) {
       const Node& node = graph_.node(id);
       const std::string& op = node.op->name;
-      if (op == "batch_norm_statistics" || op == "batch_norm_gradient_sums") sums[node.outputs[0]] = id;
       const bool forward = op == "batch_norm_normalize";
-      if (!forward && op != "batch_norm_input_grad") continue;
-      const auto found = sums.find(node.inputs[forward ? 1 : 6]);
-      if (found == sums.end() || !(forward ? IsForward(found->second, id) : IsBackward(found->second, id))) continue;
-      if (!IsSmall(node.inputs[0])) continue;
-      second_of_[found->second] = id;
-      dropped_.push_back(id);
-      sums.erase(found);
+      if (forward || op == "batch_norm_input_grad") {
+        const auto found = sums.find(node.inputs[forward ? 1 : 6]);
+        if (found != sums.end() && IsPair(found->second, id, forward) && IsSmall(node.inputs[0])) {
+          pairs_[forward ? id : found->second] = {found->second, id};
+          dropped_[forward ? found->second : id] = true;
+        }
+      }
+      for (const ValueId input : node.inputs) sums.erase(input);
+      if (op == "batch_norm_statistics" || op == "batch_norm_gradient_sums") sums[node.outputs[0]] = id;
     }
-    return !second_of_.empty();
+    return !pairs_.empty();
   }
 
-  // The joined node stands where the sums stood.
   Graph Fused(const OpRegistry& registry) const {
     Rewriter rewriter(graph_);
     for (NodeId id = 0; id < nodes(); ++id) {
-      if (const auto found = second_of_.find(id); found != second_of_.end()) {
-        Append(id, found->second, registry, rewriter);
-      } else if (!std::ranges::binary_search(dropped_, id)) {
+      if (const auto found = pairs_.find(id); found != pairs_.end()) {
+        Append(found->second, registry, rewriter);
+      } else if (!dropped_[id]) {
         rewriter.Copy(id);
       }
     }
@@ -52,18 +59,12 @@ class SmallBatchNormFusion {
  private:
   NodeId nodes() const { return static_cast<NodeId>(graph_.nodes().size()); }
 
-  bool IsForward(NodeId sums, NodeId normalize) const {
-    const std::vector<ValueId>&of_sums = graph_.node(sums).inputs, &in = graph_.node(normalize).inputs;
-    return of_sums[0] == in[0] && of_sums[1] == in[2] && AreThere(in[3], sums) && AreThere(in[4], sums);
-  }
-
-  bool IsBackward(NodeId sums, NodeId input_grad) const {
-    const std::vector<ValueId>&of_sums = graph_.node(sums).inputs, &in = graph_.node(input_grad).inputs;
+  bool IsPair(NodeId sums, NodeId second, bool forward) const {
+    const std::vector<ValueId>&of_sums = graph_.node(sums).inputs, &in = graph_.node(second).inputs;
+    if (forward) return of_sums[0] == in[0] && of_sums[1] == in[2];
     return std::equal(of_sums.begin(), of_sums.end(), in.begin()) && readers_[in[6]] == 1 &&
-           graph_.node(sums).attributes.Bool("relu") == graph_.node(input_grad).attributes.Bool("relu");
+           graph_.node(sums).attributes.Bool("relu") == graph_.node(second).attributes.Bool("relu");
   }
-
-  bool AreThere(ValueId value, NodeId before) const { return graph_.value(value).producer < before; }
 
   // Of every rank that holds rows of it.
   bool IsSmall(ValueId x) const {
@@ -79,14 +80,14 @@ class SmallBatchNormFusion {
     return true;
   }
 
-  void Append(NodeId sums, NodeId second, const OpRegistry& registry, Rewriter& rewriter) const {
-    const bool forward = graph_.node(second).op->name == "batch_norm_normalize";
-    Node node = graph_.node(second);
+  void Append(const Pair& pair, const OpRegistry& registry, Rewriter& rewriter) const {
+    Node node = graph_.node(pair.second);
+    const bool forward = node.op->name == "batch_norm_normalize";
     node.op = registry.Find(forward ? "batch_norm_forward" : "batch_norm_backward");
     node.inputs.erase(node.inputs.begin() + (forward ? 1 : 6));
     for (ValueId& input : node.inputs) input = rewriter.At(input);
-    const std::vector<ValueId>& made = graph_.node(sums).outputs;
-    std::vector<ValueId> originals = {graph_.node(second).outputs[0]};
+    const std::vector<ValueId>& made = graph_.node(pair.sums).outputs;
+    std::vector<ValueId> originals = {graph_.node(pair.second).outputs[0]};
     originals.insert(originals.end(), made.begin() + (forward ? 0 : 1), made.end());
     std::vector<Value> outputs;
     for (const ValueId original : originals) outputs.push_back(graph_.value(original));
@@ -96,8 +97,8 @@ class SmallBatchNormFusion {
 
   const Graph& graph_;
   const std::vector<int> readers_;
-  std::map<NodeId, NodeId> second_of_;  // by the node of the sums
-  std::vector<NodeId> dropped_;         // rising
+  std::map<NodeId, Pair> pairs_;  // by where they stand
+  std::vector<bool> dropped_;     // by node: the other of a pair
 };
 
 }  // namespace

@@ -37,6 +37,18 @@ TEST(FuseSmallBatchNorms, ForwardIsOneNode) {
                  "metric %y\nmetric %s\n"));
 }
 
+// What is read before the normalize has to be there before it.
+TEST(FuseSmallBatchNorms, GammaMayComeBehindTheStatistics) {
+  const std::string type = "f32[6,4]", gamma = "%g = parameter() initializer=constant f32[4]\n";
+  const std::string sums = "%s = batch_norm_statistics(%x, %mean) f64[1,2,4]\n", read = "metric %y\nmetric %t\n";
+  const std::string other = "%t = scale(%s) factor=2.0 f64[1,2,4]\n";
+  const std::string y = "%y = batch_norm_normalize(%x, %s, %mean, %g, %beta) f32[6,4]\n";
+  EXPECT_EQ(
+      Fused(Text(type, sums + gamma + y + other + read)),
+      Text(type, gamma + "%y, %s = batch_norm_forward(%x, %mean, %g, %beta) f32[6,4], f64[1,2,4]\n" + other + read));
+  EXPECT_EQ(Fused(Text(type, sums + gamma + other + y + read)), Text(type, sums + gamma + other + y + read));
+}
+
 TEST(FuseSmallBatchNorms, BackwardIsOneNode) {
   const std::string x = "f32[64,8,8,4]", given = "%dy = input() f32[64,8,8,4]\n%s = input() f64[1,2,4]\n";
   const std::string before =

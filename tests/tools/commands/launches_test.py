@@ -11,6 +11,18 @@ from tests.tools.commands.trainer_case import TRAINER, TrainerCase
 BUILD_MODEL = os.path.abspath("tools/models/build_model")
 
 
+# Model, flags, launches of a step by precision, those of our own kernels. Pools and batch norms write what a concat
+# would copy and read what a slice would; batch norms of at most 4096 rows are one launch each way.
+NETWORKS = [
+    ("inception-v3", ["--auxiliary-head"], {"f32": 697, "bf16": 700}, {
+        "batch_norm_forward": 22, "batch_norm_backward": 22, "batch_norm_statistics": 74, "batch_norm_normalize": 74,
+        "batch_norm_gradient_sums": 74, "batch_norm_input_grad": 74, "concat": 0, "slice": 0}),
+    ("resnet-50", [], {"f32": 432, "bf16": 434}, {
+        "batch_norm_forward": 9, "batch_norm_backward": 9, "batch_norm_statistics": 44, "relu": 16, "relu_grad": 16}),
+    ("vgg-16", [], {"f32": 97, "bf16": 114}, {"relu_grad": 15, "bias_grad": 13}),
+]
+
+
 class Graph:
     """A graph as text, node by node."""
 
@@ -99,21 +111,20 @@ class LaunchesTest(TrainerCase):
             print(f"conv-stack {precision}, 29 gradients: {counts[1] - counts[0]} launches for their norm")
             self.assertEqual(counts[1] - counts[0], 1)
 
-    # Launches of our own kernels, which no library decides: what the networks differ in, and all of them.
+    # What cuDNN and cuBLASLt compute counts only where both are there to be asked.
     def test_of_networks(self):
-        for name, model, own in NETWORKS:
-            self.execute(BUILD_MODEL, *model, "--batch=64", "--output=network.pbtxt")
-            for precision in ["f32", "bf16"]:
+        for model, flags, launches, own in NETWORKS:
+            self.execute(BUILD_MODEL, model, *flags, "--batch=64", "--output=network.pbtxt")
+            for precision, expected in launches.items():
                 rank = self.planned("network.pbtxt", f"--precision={precision}")
-                launches = collections.Counter()
+                counts = collections.Counter()
                 for node in rank["nodes"]:
-                    launches[node["kernel"]] += node["launches"]
-                print(f"{name} {precision}: {len(rank['nodes'])} nodes, {rank['launches']} launches")
-                with self.subTest(name=name, precision=precision):
-                    self.assertEqual({kernel: launches[kernel] for kernel in own}, own)
-                    casts = launches["own_cast"]
-                    found = sum(count for kernel, count in launches.items() if kernel.startswith("own_")) - casts
-                    self.assertEqual((found, casts), OWN_LAUNCHES[name, precision])
+                    counts[node["kernel"]] += node["launches"]
+                print(f"{model} {precision}: {len(rank['nodes'])} nodes, {rank['launches']} launches")
+                with self.subTest(model=model, precision=precision):
+                    self.assertEqual({kernel: counts["own_" + kernel] for kernel in own}, own)
+                    if not any(kernel.startswith("reference") for kernel in counts):
+                        self.assertLessEqual(rank["launches"], expected)
 
     # A position of an LSTM is a launch each way, with a projection two; the last one backward is of the state before the
     # first position. GNMT: 9 LSTMs of 50 positions. BigLSTM: 2 of 20, projected. A library needs a launch more for each
