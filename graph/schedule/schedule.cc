@@ -115,24 +115,6 @@ class AccessList {
 
 }  // namespace
 
-const char* Name(CollectiveKind kind) {
-  switch (kind) {
-    case CollectiveKind::kAllReduce:
-      return "all_reduce";
-    case CollectiveKind::kAllGather:
-      return "all_gather";
-    case CollectiveKind::kReduceScatter:
-      return "reduce_scatter";
-    case CollectiveKind::kBroadcast:
-      return "broadcast";
-    case CollectiveKind::kReduce:
-      return "reduce";
-    case CollectiveKind::kAllToAll:
-      return "all_to_all";
-  }
-  return "?";
-}
-
 std::vector<Access> AccessesOf(const Launch& launch) {
   AccessList list(launch);
   std::visit([&](const auto& work) { list.Add(work); }, launch.work);

@@ -16,6 +16,7 @@
 #include "graph/ir/kernel_catalogue.h"
 #include "graph/ir/program.h"
 #include "graph/schedule/byte_columns.h"
+#include "graph/value/collective_kind.h"
 
 namespace partita {
 
@@ -87,9 +88,6 @@ struct CopyLaunch {
   ByteRange zero;  // cleared before the copies (bytes == 0: nothing)
   std::vector<BoxCopy> copies;
 };
-
-enum class CollectiveKind : uint8_t { kAllReduce, kAllGather, kReduceScatter, kBroadcast, kReduce, kAllToAll };
-const char* Name(CollectiveKind kind);
 
 // A part of a bucket: its bytes, from `first` on, hold `summand` before the all_reduce and `sum` after it.
 struct BucketMember {

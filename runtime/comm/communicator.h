@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "graph/value/collective_kind.h"
 #include "graph/value/dtype.h"
 #include "graph/value/reduction.h"
 #include "runtime/device/stream.h"
@@ -58,6 +59,18 @@ struct StridedBlock {
   }
 };
 
+// What the ranks of a group do together, as one of them calls it. Fields that the kind does not use keep their
+// defaults.
+struct Collective {
+  CollectiveKind kind = CollectiveKind::kAllReduce;
+  Reduction reduction = Reduction::kSum;  // all_reduce, reduce_scatter, reduce
+  int root = 0;                           // broadcast, reduce
+  std::vector<int64_t> counts = {};       // all_gather, reduce_scatter: of each rank's block; all_to_all: sent to each
+  std::vector<int64_t> receive_counts = {};  // all_to_all: received from each
+  // all_to_all, instead of counts: the block of `in` sent to each rank, the block of `out` received from each.
+  std::vector<StridedBlock> sent = {}, received = {};
+};
+
 // The traffic of one rank's communicator since its creation. Its sum over the ranks of a group is the group's traffic
 // (docs/derivation.md 3), counted from the buffers and the bytes really copied, not from any prediction.
 struct CommBytes {
@@ -77,33 +90,57 @@ class Communicator {
   virtual int rank() const = 0;
   virtual int size() const = 0;
 
+  // Takes part in `collective` with these operands; the methods below say what each kind does with them.
+  virtual absl::Status Enqueue(const Collective& collective, ConstBuffer in, Buffer out, Stream& stream) = 0;
+
   // out[i] = reduction over ranks of in[i], bitwise identical on all ranks. In place: in == out. Not for u8.
-  virtual absl::Status AllReduce(ConstBuffer in, Buffer out, Reduction reduction, Stream& stream) = 0;
+  absl::Status AllReduce(ConstBuffer in, Buffer out, Reduction reduction, Stream& stream) {
+    return Enqueue({.kind = CollectiveKind::kAllReduce, .reduction = reduction}, in, out, stream);
+  }
 
   // out = the ranks' `in`, in rank order; counts[r] = elements of rank r. In place: in is the rank's block of out.
-  virtual absl::Status AllGather(ConstBuffer in, Buffer out, std::span<const int64_t> counts, Stream& stream) = 0;
+  absl::Status AllGather(ConstBuffer in, Buffer out, std::span<const int64_t> counts, Stream& stream) {
+    return Enqueue({.kind = CollectiveKind::kAllGather, .counts = {counts.begin(), counts.end()}}, in, out, stream);
+  }
 
   // out = the rank's block of the reduction of all `in`; counts[r] = elements of rank r's block. In place: out is
   // the rank's block of in. Not for u8.
-  virtual absl::Status ReduceScatter(ConstBuffer in, Buffer out, std::span<const int64_t> counts, Reduction reduction,
-                                     Stream& stream) = 0;
+  absl::Status ReduceScatter(ConstBuffer in, Buffer out, std::span<const int64_t> counts, Reduction reduction,
+                             Stream& stream) {
+    return Enqueue(
+        {.kind = CollectiveKind::kReduceScatter, .reduction = reduction, .counts = {counts.begin(), counts.end()}}, in,
+        out, stream);
+  }
 
   // out = the root's `in`, on all ranks; `in` is only read on the root. In place: in == out.
-  virtual absl::Status Broadcast(ConstBuffer in, Buffer out, int root, Stream& stream) = 0;
+  absl::Status Broadcast(ConstBuffer in, Buffer out, int root, Stream& stream) {
+    return Enqueue({.kind = CollectiveKind::kBroadcast, .root = root}, in, out, stream);
+  }
 
   // The root's out = the reduction of all `in`; `out` is only used on the root. In place: in == out. Not for u8.
-  virtual absl::Status Reduce(ConstBuffer in, Buffer out, int root, Reduction reduction, Stream& stream) = 0;
+  absl::Status Reduce(ConstBuffer in, Buffer out, int root, Reduction reduction, Stream& stream) {
+    return Enqueue({.kind = CollectiveKind::kReduce, .reduction = reduction, .root = root}, in, out, stream);
+  }
 
-  // Rank r's block of `in` (send_counts[r] elements, in rank order) goes to rank r; out = the received blocks, in rank
-  // order.
-  virtual absl::Status AllToAll(ConstBuffer in, std::span<const int64_t> send_counts, Buffer out,
-                                std::span<const int64_t> receive_counts, Stream& stream) = 0;
+  // Rank r's block of `in` (counts[r] elements, in rank order) goes to rank r; out = the received blocks, in rank order.
+  absl::Status AllToAll(ConstBuffer in, std::span<const int64_t> counts, Buffer out,
+                        std::span<const int64_t> receive_counts, Stream& stream) {
+    return Enqueue({.kind = CollectiveKind::kAllToAll,
+                    .counts = {counts.begin(), counts.end()},
+                    .receive_counts = {receive_counts.begin(), receive_counts.end()}},
+                   in, out, stream);
+  }
 
   // AllToAll between strided blocks without packing: block sent[r] of `in` goes to rank r, which receives it as block
   // received[this rank] of its `out`; both have the same sizes by dimension. Received blocks do not overlap; elements
   // of `out` outside of them do not change. kUnimplemented if World::moves_blocks() is false: the caller must pack.
-  virtual absl::Status AllToAllBlocks(ConstBuffer in, std::span<const StridedBlock> sent, Buffer out,
-                                      std::span<const StridedBlock> received, Stream& stream) = 0;
+  absl::Status AllToAllBlocks(ConstBuffer in, std::span<const StridedBlock> sent, Buffer out,
+                              std::span<const StridedBlock> received, Stream& stream) {
+    return Enqueue({.kind = CollectiveKind::kAllToAll,
+                    .sent = {sent.begin(), sent.end()},
+                    .received = {received.begin(), received.end()}},
+                   in, out, stream);
+  }
 
   // Safe to call at any time; exact when the streams used are idle.
   virtual CommBytes bytes() const = 0;

@@ -1,7 +1,5 @@
 #include "runtime/exec/collective_launch.h"
 
-#include "runtime/base/check.h"
-
 namespace partita {
 namespace {
 
@@ -27,26 +25,9 @@ absl::Status EnqueueCollective(const CollectiveLaunch& launch, void* arena, Comm
   char* const base = static_cast<char*>(arena);
   const ConstBuffer in{launch.input < 0 ? nullptr : base + launch.input, launch.input_count, launch.dtype};
   const Buffer out{launch.output < 0 ? nullptr : base + launch.output, launch.output_count, launch.dtype};
-  switch (launch.kind) {
-    case CollectiveKind::kAllReduce:
-      return communicator.AllReduce(in, out, launch.reduction, stream);
-    case CollectiveKind::kAllGather:
-      return communicator.AllGather(in, out, launch.send_counts, stream);
-    case CollectiveKind::kReduceScatter:
-      return communicator.ReduceScatter(in, out, launch.send_counts, launch.reduction, stream);
-    case CollectiveKind::kBroadcast:
-      return communicator.Broadcast(in, out, launch.root, stream);
-    case CollectiveKind::kReduce:
-      return communicator.Reduce(in, out, launch.root, launch.reduction, stream);
-    case CollectiveKind::kAllToAll:
-      if (!launch.send_boxes.empty()) {
-        return communicator.AllToAllBlocks(in, BlocksOf(launch.send_boxes), out, BlocksOf(launch.receive_boxes),
-                                           stream);
-      }
-      return communicator.AllToAll(in, launch.send_counts, out, launch.receive_counts, stream);
-  }
-  CHECK(false);
-  return absl::OkStatus();
+  return communicator.Enqueue({launch.kind, launch.reduction, launch.root, launch.send_counts, launch.receive_counts,
+                               BlocksOf(launch.send_boxes), BlocksOf(launch.receive_boxes)},
+                              in, out, stream);
 }
 
 }  // namespace partita

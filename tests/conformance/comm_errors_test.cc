@@ -203,6 +203,11 @@ TEST_P(CommErrorsTest, RefusesWrongArguments) {
     column[0] = {0, {{3, 1}, {1, 1}}};
     EXPECT_TRUE(refused(c(0).AllToAllBlocks(a, row, b, column, s(0)))) << "to itself";
   }
+  const StridedBlock nothing = {0, {{0, 1}}};
+  EXPECT_TRUE(refused(c(0).Enqueue({.kind = CollectiveKind::kAllReduce, .counts = fits}, a, b, s(0))));
+  EXPECT_TRUE(refused(c(0).Enqueue({.kind = CollectiveKind::kBroadcast, .sent = {nothing}}, a, b, s(0))));
+  EXPECT_TRUE(refused(c(0).Enqueue({.kind = CollectiveKind::kAllGather, .counts = fits, .receive_counts = fits},
+                                   Part(a, 0, 1), Part(b, 0, p()), s(0))));
   EXPECT_OK(Synchronize(0));
   EXPECT_EQ(comm(0).bytes().calls, 0);
 }

@@ -74,8 +74,8 @@ absl::Status CudaLocalGroup::Barrier(std::unique_ptr<CudaEvent> Posted::*event) 
 
 absl::Status CudaLocalGroup::Work(int rank) {
   CommCall& call = *posted_[rank].call;
-  switch (call.operation) {
-    case CommOperation::kAllReduce: {
+  switch (call.kind) {
+    case CollectiveKind::kAllReduce: {
       std::vector<void*> outs;
       const ElementRange own = BalancedRange(call.in.count, static_cast<int64_t>(posted_.size()), rank);
       for (const Posted& posted : posted_) outs.push_back(At(posted.call->out, own.first));
@@ -83,20 +83,20 @@ absl::Status CudaLocalGroup::Work(int rank) {
       call.wire += (call.in.count - own.count) * SizeOf(call.in.dtype);
       return Reduce(rank, own, outs);
     }
-    case CommOperation::kReduceScatter: {
+    case CollectiveKind::kReduceScatter: {
       void* const out = call.out.data;
       return Reduce(rank, CountedRange(call.counts, rank), std::span(&out, 1));
     }
-    case CommOperation::kReduce: {
+    case CollectiveKind::kReduce: {
       if (rank != call.root) return absl::OkStatus();
       void* const out = call.out.data;
       return Reduce(rank, {0, call.in.count}, std::span(&out, 1));
     }
-    case CommOperation::kBroadcast:
+    case CollectiveKind::kBroadcast:
       if (rank != call.root) call.wire += call.out.bytes();
       return Copy(rank, call.out.data, posted_[call.root].call->in.data, call.out.bytes());
-    case CommOperation::kAllGather:
-    case CommOperation::kAllToAll:
+    case CollectiveKind::kAllGather:
+    case CollectiveKind::kAllToAll:
       return PullBlocks(rank);
   }
   return absl::OkStatus();
@@ -122,7 +122,7 @@ absl::Status CudaLocalGroup::Copy(int rank, void* to, const void* from, int64_t 
 // The block of every rank, in rank order, into the rank's out.
 absl::Status CudaLocalGroup::PullBlocks(int rank) {
   CommCall& call = *posted_[rank].call;
-  const bool all_to_all = call.operation == CommOperation::kAllToAll;
+  const bool all_to_all = call.kind == CollectiveKind::kAllToAll;
   for (const Posted& posted : posted_) {
     const CommCall& peer = *posted.call;
     if (!call.received.empty()) {

@@ -21,13 +21,13 @@ class CudaLocalCommunicator : public CheckedCommunicator {
  protected:
   bool moves_blocks() const override { return true; }
 
-  absl::Status CheckStream(CommOperation operation, const Stream& stream) const override {
+  absl::Status CheckStream(CollectiveKind kind, const Stream& stream) const override {
     const auto* const cuda_stream = dynamic_cast<const CudaStream*>(&stream);
     if (cuda_stream != nullptr && &cuda_stream->context() == context_) return absl::OkStatus();
-    return InvalidArgument("{}: stream '{}' is not of device '{}'", Name(operation), stream.name(), context_->name());
+    return InvalidArgument("{}: stream '{}' is not of device '{}'", Name(kind), stream.name(), context_->name());
   }
 
-  absl::Status Enqueue(std::unique_ptr<CommCall> call, Stream& stream) override {
+  absl::Status EnqueueCall(std::unique_ptr<CommCall> call, Stream& stream) override {
     return group_->Post(std::move(call), static_cast<CudaStream&>(stream), [this](const CommCall& run) { Count(run); });
   }
 

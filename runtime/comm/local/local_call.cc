@@ -108,15 +108,10 @@ PartBytes AllToAllPart(int part, int parts, const LocalCall& self, std::span<Loc
 }  // namespace
 
 void CopyOwn(LocalCall& self) {
-  if (self.operation == CommOperation::kAllGather) {
-    CopyBytes(At(self.out, CountedRange(self.counts, self.rank).first), self.in.data, self.in.bytes());
-  } else if (!self.sent.empty()) {
-    SetBlockCopy(self, self, 0, 1, self.strided);
-    RunStridedCopy(self.strided);
-  } else if (self.operation == CommOperation::kAllToAll) {
-    CopyBytes(At(self.out, CountedRange(self.receive_counts, self.rank).first),
-              At(self.in, CountedRange(self.counts, self.rank).first), self.counts[self.rank] * SizeOf(self.in.dtype));
-  }
+  if (self.kind != CollectiveKind::kAllGather && self.kind != CollectiveKind::kAllToAll) return;
+  if (self.sent.empty()) return CopyOwnBlock(self);
+  SetBlockCopy(self, self, 0, 1, self.strided);
+  RunStridedCopy(self.strided);
 }
 
 int64_t BytesOf(const CommCall& call) {
@@ -134,18 +129,18 @@ int PartsOf(std::span<LocalCall* const> calls) {
 }
 
 PartBytes RunPart(int part, int parts, const LocalCall& self, LocalCall& worker, std::span<LocalCall* const> calls) {
-  switch (self.operation) {
-    case CommOperation::kAllReduce:
+  switch (self.kind) {
+    case CollectiveKind::kAllReduce:
       return AllReducePart(part, parts, self, worker, calls);
-    case CommOperation::kAllGather:
+    case CollectiveKind::kAllGather:
       return GatherPart(part, parts, self, calls);
-    case CommOperation::kReduceScatter:
+    case CollectiveKind::kReduceScatter:
       return ReduceScatterPart(part, parts, self, worker, calls);
-    case CommOperation::kBroadcast:
+    case CollectiveKind::kBroadcast:
       return BroadcastPart(part, parts, self, calls);
-    case CommOperation::kReduce:
+    case CollectiveKind::kReduce:
       return ReducePart(part, parts, self, worker, calls);
-    case CommOperation::kAllToAll:
+    case CollectiveKind::kAllToAll:
       return self.sent.empty() ? AllToAllPart(part, parts, self, calls) : BlocksPart(part, parts, self, worker, calls);
   }
   return {};

@@ -56,8 +56,7 @@ absl::Status CollectiveProgress::End(const CommCall& call, CudaStream& stream) {
 }
 
 void CollectiveProgress::Remember(const CommCall& call) {
-  const DType dtype = call.operation == CommOperation::kBroadcast ? call.out.dtype : call.in.dtype;
-  enqueued_.push_back({call.Describe(), {group_, 0, Name(call.operation), call.CommonCount(), Name(dtype)}});
+  enqueued_.push_back({call.Describe(), {group_, 0, Name(call.kind), call.CommonCount(), Name(call.in.dtype)}});
   if (recent_.size() >= kStepsInFlight * enqueued_.size()) return;
   Recent larger(2 * recent_.size());
   const std::lock_guard lock(mutex_);

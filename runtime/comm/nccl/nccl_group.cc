@@ -102,33 +102,33 @@ absl::Status NcclGroup::EnqueueWork(const CommCall& call, CudaStream& stream) {
   {
     std::unique_lock lock(mutex_);
     if (comm_ == nullptr) return Unavailable("group {}: {}: the group was aborted", id(), call.Describe());
-    switch (call.operation) {
-      case CommOperation::kAllReduce:
-      case CommOperation::kBroadcast:
-      case CommOperation::kReduce:
+    switch (call.kind) {
+      case CollectiveKind::kAllReduce:
+      case CollectiveKind::kBroadcast:
+      case CollectiveKind::kReduce:
         RETURN_IF_ERROR(Whole(call, handle));
         break;
-      case CommOperation::kAllGather:
-      case CommOperation::kReduceScatter:
+      case CollectiveKind::kAllGather:
+      case CollectiveKind::kReduceScatter:
         RETURN_IF_ERROR(Blocks(call, handle));
         break;
-      case CommOperation::kAllToAll:
+      case CollectiveKind::kAllToAll:
         RETURN_IF_ERROR(Grouped(call, handle));
     }
     RETURN_IF_ERROR(Settle(lock, call.Describe()));
   }
-  return call.operation == CommOperation::kAllToAll ? CopyOwn(call, stream) : absl::OkStatus();
+  return call.kind == CollectiveKind::kAllToAll ? CopyOwn(call, stream) : absl::OkStatus();
 }
 
 absl::Status NcclGroup::Whole(const CommCall& call, cudaStream_t stream) {
   const ConstBuffer in = call.in;
   const Buffer out = call.out;
-  if (call.operation == CommOperation::kAllReduce) {
+  if (call.kind == CollectiveKind::kAllReduce) {
     return Check(api_->ncclAllReduce(in.data, out.data, Count(in.count), TypeOf(in.dtype), OperatorOf(call.reduction),
                                      comm_, stream),
                  "ncclAllReduce", call.Describe());
   }
-  if (call.operation == CommOperation::kReduce) {
+  if (call.kind == CollectiveKind::kReduce) {
     return Check(api_->ncclReduce(in.data, out.data, Count(in.count), TypeOf(in.dtype), OperatorOf(call.reduction),
                                   call.root, comm_, stream),
                  "ncclReduce", call.Describe());
@@ -140,7 +140,7 @@ absl::Status NcclGroup::Whole(const CommCall& call, cudaStream_t stream) {
 
 // NCCL's own have blocks of one size; others are one broadcast, or reduction, for each block that is not empty.
 absl::Status NcclGroup::Blocks(const CommCall& call, cudaStream_t stream) {
-  const bool gather = call.operation == CommOperation::kAllGather;
+  const bool gather = call.kind == CollectiveKind::kAllGather;
   const ncclDataType_t type = TypeOf(call.in.dtype);
   const ncclRedOp_t reduction = OperatorOf(call.reduction);
   if (AllEqual(call.counts)) {

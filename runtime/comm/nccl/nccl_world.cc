@@ -23,13 +23,13 @@ class NcclCommunicator : public CheckedCommunicator {
   ~NcclCommunicator() override { group_->End(); }
 
  protected:
-  absl::Status CheckStream(CommOperation operation, const Stream& stream) const override {
+  absl::Status CheckStream(CollectiveKind kind, const Stream& stream) const override {
     const auto* const cuda_stream = dynamic_cast<const CudaStream*>(&stream);
     if (cuda_stream != nullptr && &cuda_stream->context() == context_) return absl::OkStatus();
-    return InvalidArgument("{}: stream '{}' is not of device '{}'", Name(operation), stream.name(), context_->name());
+    return InvalidArgument("{}: stream '{}' is not of device '{}'", Name(kind), stream.name(), context_->name());
   }
 
-  absl::Status Enqueue(std::unique_ptr<CommCall> call, Stream& stream) override {
+  absl::Status EnqueueCall(std::unique_ptr<CommCall> call, Stream& stream) override {
     auto& cuda_stream = static_cast<CudaStream&>(stream);
     RETURN_IF_ERROR(group_->Enqueue(*call, cuda_stream));
     call->wire = call->WireBytes(size());

@@ -7,28 +7,20 @@
 #include "runtime/device/cycle_clock.h"
 
 namespace partita {
-bool BlockCall::reduces() const {
-  return operation == CommOperation::kAllReduce || operation == CommOperation::kReduceScatter ||
-         operation == CommOperation::kReduce;
-}
 
-// Equal for two ranks exactly if their calls can be parts of one collective (FindMismatch).
+// Equal for two ranks exactly if FindMismatch says that their calls are parts of one collective, except that the counts
+// of an all_to_all are not in it.
 uint64_t BlockCall::Descriptor() const {
-  const bool broadcast = operation == CommOperation::kBroadcast;
-  const DType dtype = broadcast ? out.dtype : in.dtype;
-  const auto fixed = {static_cast<int64_t>(operation), static_cast<int64_t>(dtype), static_cast<int64_t>(reduction),
-                      static_cast<int64_t>(root)};
-  if (operation == CommOperation::kAllToAll) return HashOf(fixed);
-  const bool by_rank = operation == CommOperation::kAllGather || operation == CommOperation::kReduceScatter;
-  const int64_t count = by_rank ? 0 : broadcast ? out.count : in.count;
-  return HashOf({static_cast<int64_t>(HashOf(fixed)), count, static_cast<int64_t>(HashCounts(counts))});
+  const uint64_t blocks = kind == CollectiveKind::kAllToAll ? 0 : HashCounts(counts);
+  return HashOf({static_cast<int64_t>(kind), static_cast<int64_t>(in.dtype), static_cast<int64_t>(reduction),
+                 static_cast<int64_t>(root), CommonCount(), static_cast<int64_t>(blocks)});
 }
 
 // Whether this rank gets something of the peer for what it sends to it, under a name that fits only their common call:
 // so it cannot be through with the call while the peer is in another one.
 bool BlockCall::IsMutual(int peer) const {
-  if (operation == CommOperation::kAllReduce) return true;
-  const bool by_counts = operation == CommOperation::kAllGather || operation == CommOperation::kReduceScatter;
+  if (kind == CollectiveKind::kAllReduce) return true;
+  const bool by_counts = kind == CollectiveKind::kAllGather || kind == CollectiveKind::kReduceScatter;
   return by_counts && counts[rank] > 0 && counts[peer] > 0;
 }
 
@@ -49,7 +41,7 @@ absl::Status BlockCall::Prepare(PeerMesh& mesh, PeerReader& reader, std::span<co
   mesh_ = &mesh;
   reader_ = &reader;
   ranks_ = ranks;
-  if (reduces()) return PrepareReduction(scratch);
+  if (Reduces(kind)) return PrepareReduction(scratch);
   PrepareMoves();
   return absl::OkStatus();
 }
@@ -58,10 +50,10 @@ void BlockCall::PrepareMoves() {
   const uint64_t tag = HashOf({kMoveBlock, static_cast<int64_t>(Descriptor())});
   for (int peer = 0; peer < size(); ++peer) {
     if (peer == rank) continue;
-    if (operation == CommOperation::kBroadcast) {
+    if (kind == CollectiveKind::kBroadcast) {
       if (rank == root) AddSend(sends_, peer, in.data, in.bytes(), tag);
       if (peer == root) AddReceive(receives_, peer, out.data, out.bytes(), tag);
-    } else if (operation == CommOperation::kAllGather) {
+    } else if (kind == CollectiveKind::kAllGather) {
       const ElementRange block = CountedRange(counts, peer);
       AddSend(sends_, peer, in.data, in.bytes(), tag);
       AddReceive(receives_, peer, At(out, block.first), block.count * SizeOf(in.dtype), tag);
@@ -82,8 +74,10 @@ absl::Status BlockCall::Run(uint64_t run) {
     RETURN_IF_ERROR(ReduceByReading());
   } else if (chunks_ > 0) {
     RETURN_IF_ERROR(ReduceChunks());
-  } else if (!reduces()) {
-    CopyOwn();
+  } else if (kind == CollectiveKind::kBroadcast) {
+    if (rank == root) CopyBytes(out.data, in.data, in.bytes());
+  } else if (!Reduces(kind)) {
+    CopyOwnBlock(*this);
   }
   for (PeerBlock& block : receives_) {
     RETURN_IF_ERROR(AwaitReceive(block));
@@ -91,26 +85,11 @@ absl::Status BlockCall::Run(uint64_t run) {
   }
   RETURN_IF_ERROR(AwaitSends());
   if (exchanges_) ReduceExchanged();
-  if (operation == CommOperation::kAllToAll) {
+  if (kind == CollectiveKind::kAllToAll) {
     wire = 0;
     for (const PeerBlock& block : sends_) wire += block.passage.bytes();
   }
   return absl::OkStatus();
-}
-
-void BlockCall::CopyOwn() {
-  switch (operation) {
-    case CommOperation::kBroadcast:
-      if (rank == root) CopyBytes(out.data, in.data, in.bytes());
-      return;
-    case CommOperation::kAllGather:
-      return CopyBytes(At(out, CountedRange(counts, rank).first), in.data, in.bytes());
-    case CommOperation::kAllToAll:
-      return CopyBytes(At(out, CountedRange(receive_counts, rank).first), At(in, CountedRange(counts, rank).first),
-                       counts[rank] * SizeOf(in.dtype));
-    default:
-      return;  // reductions
-  }
 }
 
 uint64_t BlockCall::SlotOf(const PeerBlock& block) const { return MixBits(block.tag ^ MixBits(run_)); }

@@ -73,7 +73,6 @@ struct BlockCall : CommCall {
     SharedPlace in, out;
   };
 
-  bool reduces() const;
   int size() const { return static_cast<int>(ranks_.size()); }
   ElementRange BlockOf(int rank) const;  // elements of `in` that a rank owns in a reduction
   uint64_t Descriptor() const;
@@ -114,7 +113,6 @@ struct BlockCall : CommCall {
   absl::Status AwaitReceive(PeerBlock& block);
   absl::Status AwaitSends();
   uint64_t SlotOf(const PeerBlock& block) const;
-  void CopyOwn();
 
   PeerMesh* mesh_ = nullptr;
   PeerReader* reader_ = nullptr;

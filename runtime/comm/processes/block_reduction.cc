@@ -26,8 +26,8 @@ ReductionScratch::ReductionScratch(int64_t bytes_of_area) {
 }
 
 ElementRange BlockCall::BlockOf(int owner) const {
-  if (operation == CommOperation::kAllReduce) return BalancedRange(in.count, size(), owner);
-  if (operation == CommOperation::kReduceScatter) return CountedRange(counts, owner);
+  if (kind == CollectiveKind::kAllReduce) return BalancedRange(in.count, size(), owner);
+  if (kind == CollectiveKind::kReduceScatter) return CountedRange(counts, owner);
   return owner == root ? ElementRange{0, in.count} : ElementRange{};
 }
 
@@ -44,7 +44,7 @@ absl::Status BlockCall::PrepareReduction(std::shared_ptr<ReductionScratch>& scra
   if (in.bytes() == 0) return absl::OkStatus();
   reads_peers_ = CanReadPeers();
   if (reads_peers_) return PrepareReading();
-  exchanges_ = operation == CommOperation::kAllReduce && size() == 2 && in.bytes() <= kMostExchangedBytes;
+  exchanges_ = kind == CollectiveKind::kAllReduce && size() == 2 && in.bytes() <= kMostExchangedBytes;
   if (exchanges_) {
     PrepareExchange(scratch);
     return absl::OkStatus();
@@ -54,7 +54,7 @@ absl::Status BlockCall::PrepareReduction(std::shared_ptr<ReductionScratch>& scra
   if (size() == 1) return absl::OkStatus();
   AddInputs();
   if (chunks_ > 0) AddChunks(own, scratch);
-  if (operation == CommOperation::kAllReduce) AddResults();
+  if (kind == CollectiveKind::kAllReduce) AddResults();
   return absl::OkStatus();
 }
 
@@ -94,7 +94,7 @@ void BlockCall::AddChunks(const ElementRange& own, std::shared_ptr<ReductionScra
       if (peer == rank) continue;
       AddReceive(chunk_receives_, peer, place, ChunkBytes(own, c), ChunkTag(kInputBlock, c));
       place += bytes_of_peer;
-      if (operation != CommOperation::kAllReduce) continue;
+      if (kind != CollectiveKind::kAllReduce) continue;
       AddSend(result_sends_, peer, At(out, own.first + c * chunk_), ChunkBytes(own, c), ChunkTag(kResultBlock, c));
     }
   }
@@ -144,7 +144,7 @@ absl::Status BlockCall::ReduceChunk(int64_t chunk) {
     wire += block.passage.bytes();
   }
   inputs_[rank] = At(in, own.first + first);
-  const int64_t place = operation == CommOperation::kAllReduce ? own.first + first : first;
+  const int64_t place = kind == CollectiveKind::kAllReduce ? own.first + first : first;
   ReduceElements(reduction, in.dtype, inputs_, count, At(out, place));
   for (size_t p = 0; p < peers && !result_sends_.empty(); ++p) {
     Send(result_sends_[static_cast<size_t>(chunk) * peers + p]);

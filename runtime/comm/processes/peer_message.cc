@@ -14,13 +14,13 @@ namespace {
 
 // The peer's collective, as far as the probe tells.
 void FillCall(const PeerMessage& probe, const CommCall& own, int peer, CommCall& call) {
-  call.operation = probe.operation;
+  call.kind = probe.operation;
   call.rank = peer;
   call.reduction = probe.reduction;
   call.root = probe.root;
-  call.in = {nullptr, probe.in_count, probe.in_dtype};
-  call.out = {nullptr, probe.out_count, probe.out_dtype};
-  if (probe.operation == CommOperation::kAllToAll && own.operation == CommOperation::kAllToAll) {
+  call.in = {nullptr, probe.in_count, probe.dtype};
+  call.out = {nullptr, probe.out_count, probe.dtype};
+  if (probe.operation == CollectiveKind::kAllToAll && own.kind == CollectiveKind::kAllToAll) {
     call.counts.resize(own.counts.size());
     call.receive_counts.resize(own.counts.size());
     call.counts[own.rank] = probe.to_receiver;
@@ -52,15 +52,14 @@ PeerMessage ProbeOf(const CommCall& call, int group, int peer) {
   message.kind = PeerMessage::Kind::kProbe;
   message.group = group;
   message.sequence = call.sequence;
-  message.operation = call.operation;
+  message.operation = call.kind;
   message.reduction = call.reduction;
   message.root = call.root;
-  message.in_dtype = call.in.dtype;
-  message.out_dtype = call.out.dtype;
+  message.dtype = call.in.dtype;
   message.in_count = call.in.count;
   message.out_count = call.out.count;
   message.counts_hash = HashCounts(call.counts);
-  if (call.operation == CommOperation::kAllToAll) {
+  if (call.kind == CollectiveKind::kAllToAll) {
     message.to_receiver = call.counts[peer];
     message.from_receiver = call.receive_counts[peer];
   }
@@ -83,10 +82,10 @@ std::string FindFlaw(const PeerMessage& message) {
   if (!IsOneOf(message.kind, Kind::kLeave)) return fmt::format("kind {}", static_cast<int>(message.kind));
   if (message.kind == Kind::kAbort) return message.code == 0 ? "a failure without a code" : "";
   if (message.kind != Kind::kProbe) return "";
-  if (!IsOneOf(message.operation, CommOperation::kAllToAll)) {
+  if (!IsOneOf(message.operation, CollectiveKind::kAllToAll)) {
     return fmt::format("operation {}", static_cast<int>(message.operation));
   }
-  return IsDType(message.in_dtype) && IsDType(message.out_dtype) ? "" : "elements of an unknown type";
+  return IsDType(message.dtype) ? "" : "elements of an unknown type";
 }
 
 std::string FindMismatch(const CommCall& call, int peer, const PeerMessage& probe) {

@@ -21,10 +21,10 @@ struct PeerMessage {
 
   // kProbe: the call in which the sender waits.
   int64_t sequence = 0;  // of the sender's calls in the group
-  CommOperation operation = CommOperation::kAllReduce;
+  CollectiveKind operation = CollectiveKind::kAllReduce;
   Reduction reduction = Reduction::kSum;
   int32_t root = 0;
-  DType in_dtype = DType::kF32, out_dtype = DType::kF32;
+  DType dtype = DType::kF32;
   int64_t in_count = 0, out_count = 0;
   uint64_t counts_hash = 0;
   int64_t to_receiver = 0, from_receiver = 0;  // all_to_all

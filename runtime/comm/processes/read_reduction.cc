@@ -29,7 +29,7 @@ constexpr int64_t kPartBytes = 1 << 20;
 }  // namespace
 
 bool BlockCall::CanReadPeers() const {
-  return operation == CommOperation::kAllReduce && size() > 1 && in.bytes() >= kLeastBytes &&
+  return kind == CollectiveKind::kAllReduce && size() > 1 && in.bytes() >= kLeastBytes &&
          reader_->memory->Connects(ranks_);
 }
 

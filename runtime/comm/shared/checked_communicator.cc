@@ -17,6 +17,14 @@ namespace {
 
 int64_t Total(std::span<const int64_t> counts) { return std::accumulate(counts.begin(), counts.end(), int64_t{0}); }
 
+bool TakesCounts(CollectiveKind kind) { return kind != CollectiveKind::kAllReduce && !HasRoot(kind); }
+
+bool HasUnusedFields(const Collective& collective) {
+  const auto& [kind, reduction, root, counts, receive_counts, sent, received] = collective;
+  const bool of_all_to_all = !receive_counts.empty() || !sent.empty() || !received.empty();
+  return (!counts.empty() && !TakesCounts(kind)) || (of_all_to_all && kind != CollectiveKind::kAllToAll);
+}
+
 }  // namespace
 
 absl::Status CheckGroup(int group_id, std::span<const int> ranks, int rank, int world) {
@@ -32,24 +40,15 @@ absl::Status CheckGroup(int group_id, std::span<const int> ranks, int rank, int 
 }
 
 void CheckedCommunicator::Count(const CommCall& call) {
-  const int64_t payload = call.operation == CommOperation::kAllToAll ? call.wire
-                          : call.rank == 0                           ? call.FullBytes()
-                                                                     : 0;
+  const int64_t payload = call.kind == CollectiveKind::kAllToAll ? call.wire
+                          : call.rank == 0                       ? call.CommonCount() * SizeOf(call.in.dtype)
+                                                                 : 0;
   calls_.fetch_add(1, std::memory_order_relaxed);
   payload_.fetch_add(payload, std::memory_order_relaxed);
   wire_.fetch_add(call.wire, std::memory_order_relaxed);
   if (call.waited == 0) return;
   waits_.fetch_add(1, std::memory_order_relaxed);
   wait_cycles_.fetch_add(call.waited, std::memory_order_relaxed);
-}
-
-absl::StatusOr<std::unique_ptr<CommCall>> CheckedCommunicator::Begin(CommOperation operation,
-                                                                     const Stream& stream) const {
-  RETURN_IF_ERROR(CheckStream(operation, stream));
-  std::unique_ptr<CommCall> call = NewCall();
-  call->operation = operation;
-  call->rank = rank_;
-  return call;
 }
 
 absl::Status CheckedCommunicator::CheckBuffer(const char* name, const ConstBuffer& buffer, int64_t count) const {
@@ -68,108 +67,12 @@ absl::Status CheckedCommunicator::CheckCounts(const char* name, std::span<const 
                          fmt::join(counts, ","), size());
 }
 
-absl::Status CheckedCommunicator::CheckReducible(DType dtype) const {
-  if (dtype != DType::kU8) return absl::OkStatus();
-  return InvalidArgument("rank {}: cannot reduce {}, only f32, f64, bf16 and i32", rank_, Name(dtype));
-}
-
-absl::Status CheckedCommunicator::CheckSameType(DType in, DType out) const {
-  if (in == out) return absl::OkStatus();
-  return InvalidArgument("rank {}: in is {}, out is {}", rank_, Name(in), Name(out));
-}
-
-absl::Status CheckedCommunicator::CheckRank(const char* name, int rank) const {
-  if (rank >= 0 && rank < size()) return absl::OkStatus();
-  return InvalidArgument("rank {}: {} {} is not among the {} ranks of the group", rank_, name, rank, size());
-}
-
-absl::Status CheckedCommunicator::AllReduce(ConstBuffer in, Buffer out, Reduction reduction, Stream& stream) {
-  RETURN_IF_ERROR(CheckSameType(in.dtype, out.dtype));
-  RETURN_IF_ERROR(CheckReducible(in.dtype));
-  RETURN_IF_ERROR(CheckBuffer("in", in, in.count));
-  RETURN_IF_ERROR(CheckBuffer("out", out, in.count));
-  ASSIGN_OR_RETURN(std::unique_ptr<CommCall> call, Begin(CommOperation::kAllReduce, stream));
-  call->in = in;
-  call->out = out;
-  call->reduction = reduction;
-  return Enqueue(std::move(call), stream);
-}
-
-absl::Status CheckedCommunicator::AllGather(ConstBuffer in, Buffer out, std::span<const int64_t> counts,
-                                            Stream& stream) {
-  RETURN_IF_ERROR(CheckSameType(in.dtype, out.dtype));
-  RETURN_IF_ERROR(CheckCounts("counts", counts));
-  RETURN_IF_ERROR(CheckBuffer("in", in, counts[rank_]));
-  RETURN_IF_ERROR(CheckBuffer("out", out, Total(counts)));
-  ASSIGN_OR_RETURN(std::unique_ptr<CommCall> call, Begin(CommOperation::kAllGather, stream));
-  call->in = in;
-  call->out = out;
-  call->counts.assign(counts.begin(), counts.end());
-  return Enqueue(std::move(call), stream);
-}
-
-absl::Status CheckedCommunicator::ReduceScatter(ConstBuffer in, Buffer out, std::span<const int64_t> counts,
-                                                Reduction reduction, Stream& stream) {
-  RETURN_IF_ERROR(CheckSameType(in.dtype, out.dtype));
-  RETURN_IF_ERROR(CheckReducible(in.dtype));
-  RETURN_IF_ERROR(CheckCounts("counts", counts));
-  RETURN_IF_ERROR(CheckBuffer("in", in, Total(counts)));
-  RETURN_IF_ERROR(CheckBuffer("out", out, counts[rank_]));
-  ASSIGN_OR_RETURN(std::unique_ptr<CommCall> call, Begin(CommOperation::kReduceScatter, stream));
-  call->in = in;
-  call->out = out;
-  call->counts.assign(counts.begin(), counts.end());
-  call->reduction = reduction;
-  return Enqueue(std::move(call), stream);
-}
-
-absl::Status CheckedCommunicator::Broadcast(ConstBuffer in, Buffer out, int root, Stream& stream) {
-  RETURN_IF_ERROR(CheckRank("root", root));
-  RETURN_IF_ERROR(CheckBuffer("out", out, out.count));
-  if (rank_ == root) {
-    RETURN_IF_ERROR(CheckSameType(in.dtype, out.dtype));
-    RETURN_IF_ERROR(CheckBuffer("in", in, out.count));
+absl::Status CheckedCommunicator::CheckTypes(const CommCall& call) const {
+  if (call.in.dtype != call.out.dtype) {
+    return InvalidArgument("rank {}: in is {}, out is {}", rank_, Name(call.in.dtype), Name(call.out.dtype));
   }
-  ASSIGN_OR_RETURN(std::unique_ptr<CommCall> call, Begin(CommOperation::kBroadcast, stream));
-  if (rank_ == root) call->in = in;
-  call->out = out;
-  call->root = root;
-  return Enqueue(std::move(call), stream);
-}
-
-absl::Status CheckedCommunicator::Reduce(ConstBuffer in, Buffer out, int root, Reduction reduction, Stream& stream) {
-  RETURN_IF_ERROR(CheckRank("root", root));
-  RETURN_IF_ERROR(CheckReducible(in.dtype));
-  RETURN_IF_ERROR(CheckBuffer("in", in, in.count));
-  if (rank_ == root) {
-    RETURN_IF_ERROR(CheckSameType(in.dtype, out.dtype));
-    RETURN_IF_ERROR(CheckBuffer("out", out, in.count));
-  }
-  ASSIGN_OR_RETURN(std::unique_ptr<CommCall> call, Begin(CommOperation::kReduce, stream));
-  call->in = in;
-  if (rank_ == root) call->out = out;
-  call->root = root;
-  call->reduction = reduction;
-  return Enqueue(std::move(call), stream);
-}
-
-absl::Status CheckedCommunicator::AllToAll(ConstBuffer in, std::span<const int64_t> send_counts, Buffer out,
-                                           std::span<const int64_t> receive_counts, Stream& stream) {
-  RETURN_IF_ERROR(CheckSameType(in.dtype, out.dtype));
-  RETURN_IF_ERROR(CheckCounts("send_counts", send_counts));
-  RETURN_IF_ERROR(CheckCounts("receive_counts", receive_counts));
-  RETURN_IF_ERROR(CheckBuffer("in", in, Total(send_counts)));
-  RETURN_IF_ERROR(CheckBuffer("out", out, Total(receive_counts)));
-  if (send_counts[rank_] != receive_counts[rank_]) {
-    return InvalidArgument("rank {}: sends {} elements to itself, receives {}", rank_, send_counts[rank_],
-                           receive_counts[rank_]);
-  }
-  ASSIGN_OR_RETURN(std::unique_ptr<CommCall> call, Begin(CommOperation::kAllToAll, stream));
-  call->in = in;
-  call->out = out;
-  call->counts.assign(send_counts.begin(), send_counts.end());
-  call->receive_counts.assign(receive_counts.begin(), receive_counts.end());
-  return Enqueue(std::move(call), stream);
+  if (!Reduces(call.kind) || call.in.dtype != DType::kU8) return absl::OkStatus();
+  return InvalidArgument("rank {}: cannot reduce {}, only f32, f64, bf16 and i32", rank_, Name(call.in.dtype));
 }
 
 absl::Status CheckedCommunicator::CheckBlocks(const char* name, const ConstBuffer& buffer,
@@ -192,25 +95,87 @@ absl::Status CheckedCommunicator::CheckBlocks(const char* name, const ConstBuffe
   return CheckBuffer(name, buffer, buffer.count);
 }
 
-absl::Status CheckedCommunicator::AllToAllBlocks(ConstBuffer in, std::span<const StridedBlock> sent, Buffer out,
-                                                 std::span<const StridedBlock> received, Stream& stream) {
+// Checks the blocks of an all_to_all and sets its counts from them.
+absl::Status CheckedCommunicator::CountBlocks(CommCall& call) const {
   if (!moves_blocks()) {
     return absl::UnimplementedError(
         fmt::format("rank {}: this communicator moves no blocks that are not packed", rank_));
   }
-  RETURN_IF_ERROR(CheckSameType(in.dtype, out.dtype));
-  RETURN_IF_ERROR(CheckBlocks("sent", in, sent));
-  RETURN_IF_ERROR(CheckBlocks("received", out, received));
-  ASSIGN_OR_RETURN(std::unique_ptr<CommCall> call, Begin(CommOperation::kAllToAll, stream));
+  RETURN_IF_ERROR(CheckBlocks("sent", call.in, call.sent));
+  RETURN_IF_ERROR(CheckBlocks("received", call.out, call.received));
+  call.counts.clear();
+  call.receive_counts.clear();
+  for (const StridedBlock& block : call.sent) call.counts.push_back(block.count());
+  for (const StridedBlock& block : call.received) call.receive_counts.push_back(block.count());
+  return absl::OkStatus();
+}
+
+// Counts, and buffers with as many elements.
+absl::Status CheckedCommunicator::CheckOperands(const CommCall& call) const {
+  const bool is_root = rank_ == call.root;
+  int64_t in = call.in.count, out = call.in.count;
+  if (TakesCounts(call.kind)) RETURN_IF_ERROR(CheckCounts("counts", call.counts));
+  switch (call.kind) {
+    case CollectiveKind::kAllReduce:
+      break;
+    case CollectiveKind::kBroadcast:
+      out = call.out.count;
+      in = is_root ? out : 0;
+      break;
+    case CollectiveKind::kReduce:
+      out = is_root ? in : 0;
+      break;
+    case CollectiveKind::kAllGather:
+      in = call.counts[rank_];
+      out = Total(call.counts);
+      break;
+    case CollectiveKind::kReduceScatter:
+      in = Total(call.counts);
+      out = call.counts[rank_];
+      break;
+    case CollectiveKind::kAllToAll:
+      RETURN_IF_ERROR(CheckCounts("receive_counts", call.receive_counts));
+      in = Total(call.counts);
+      out = Total(call.receive_counts);
+      break;
+  }
+  RETURN_IF_ERROR(CheckBuffer("in", call.in, in));
+  return CheckBuffer("out", call.out, out);
+}
+
+absl::Status CheckedCommunicator::Enqueue(const Collective& collective, ConstBuffer in, Buffer out, Stream& stream) {
+  if (HasUnusedFields(collective)) {
+    return InvalidArgument("rank {}: {} has counts or blocks that it does not use", rank_, Name(collective.kind));
+  }
+  std::unique_ptr<CommCall> call = NewCall();
+  static_cast<Collective&>(*call) = collective;
+  call->rank = rank_;
   call->in = in;
   call->out = out;
-  for (const StridedBlock& block : sent) call->counts.push_back(block.count());
-  for (const StridedBlock& block : received) call->receive_counts.push_back(block.count());
-  call->sent.assign(sent.begin(), sent.end());
-  call->received.assign(received.begin(), received.end());
-  const std::string why = FindMismatch(*call, *call);
-  if (!why.empty()) return InvalidArgument("rank {}: the block to itself: {}", rank_, why);
-  return Enqueue(std::move(call), stream);
+  if (HasRoot(call->kind)) {
+    if (call->root < 0 || call->root >= size_) {
+      return InvalidArgument("rank {}: root {} is not among the {} ranks of the group", rank_, call->root, size_);
+    }
+    // Only the root has both operands.
+    const bool broadcast = call->kind == CollectiveKind::kBroadcast;
+    if (rank_ != call->root && broadcast) call->in = {nullptr, 0, out.dtype};
+    if (rank_ != call->root && !broadcast) call->out = {nullptr, 0, in.dtype};
+  }
+  RETURN_IF_ERROR(CheckTypes(*call));
+  if (call->sent.empty() && call->received.empty()) {
+    RETURN_IF_ERROR(CheckOperands(*call));
+  } else {
+    RETURN_IF_ERROR(CountBlocks(*call));
+  }
+  if (call->kind == CollectiveKind::kAllToAll) {
+    const std::string why = FindMismatch(*call, *call);
+    if (!why.empty()) {
+      return InvalidArgument("rank {}: the block to itself: {}: {} elements sent, {} received", rank_, why,
+                             call->counts[rank_], call->receive_counts[rank_]);
+    }
+  }
+  RETURN_IF_ERROR(CheckStream(call->kind, stream));
+  return EnqueueCall(std::move(call), stream);
 }
 
 CommBytes CheckedCommunicator::bytes() const {

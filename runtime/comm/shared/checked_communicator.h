@@ -1,6 +1,6 @@
 // The common base of our own communicators: checks arguments, records each call, and counts.
 //
-// A record says what was asked for (host_call.h). How the work is done and on what kind of stream is the backend's.
+// A record says what was asked for (comm_call.h). How the work is done and on what kind of stream is the backend's.
 #ifndef PARTITA_RUNTIME_COMM_SHARED_CHECKED_COMMUNICATOR_H_
 #define PARTITA_RUNTIME_COMM_SHARED_CHECKED_COMMUNICATOR_H_
 
@@ -10,7 +10,6 @@
 #include <span>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "runtime/comm/communicator.h"
 #include "runtime/comm/shared/comm_call.h"
 
@@ -25,26 +24,17 @@ class CheckedCommunicator : public Communicator {
 
   int rank() const override { return rank_; }
   int size() const override { return size_; }
-  absl::Status AllReduce(ConstBuffer in, Buffer out, Reduction reduction, Stream& stream) override;
-  absl::Status AllGather(ConstBuffer in, Buffer out, std::span<const int64_t> counts, Stream& stream) override;
-  absl::Status ReduceScatter(ConstBuffer in, Buffer out, std::span<const int64_t> counts, Reduction reduction,
-                             Stream& stream) override;
-  absl::Status Broadcast(ConstBuffer in, Buffer out, int root, Stream& stream) override;
-  absl::Status Reduce(ConstBuffer in, Buffer out, int root, Reduction reduction, Stream& stream) override;
-  absl::Status AllToAll(ConstBuffer in, std::span<const int64_t> send_counts, Buffer out,
-                        std::span<const int64_t> receive_counts, Stream& stream) override;
-  absl::Status AllToAllBlocks(ConstBuffer in, std::span<const StridedBlock> sent, Buffer out,
-                              std::span<const StridedBlock> received, Stream& stream) override;
+  absl::Status Enqueue(const Collective& collective, ConstBuffer in, Buffer out, Stream& stream) override;
   CommBytes bytes() const override;
 
  protected:
   // A record of the backend's own kind.
   virtual std::unique_ptr<CommCall> NewCall() const { return std::make_unique<CommCall>(); }
 
-  // kInvalidArgument: not a stream that Enqueue can use.
-  virtual absl::Status CheckStream(CommOperation operation, const Stream& stream) const = 0;
+  // kInvalidArgument: not a stream that EnqueueCall can use.
+  virtual absl::Status CheckStream(CollectiveKind kind, const Stream& stream) const = 0;
 
-  virtual absl::Status Enqueue(std::unique_ptr<CommCall> call, Stream& stream) = 0;
+  virtual absl::Status EnqueueCall(std::unique_ptr<CommCall> call, Stream& stream) = 0;
 
   // World::moves_blocks().
   virtual bool moves_blocks() const { return false; }
@@ -56,10 +46,9 @@ class CheckedCommunicator : public Communicator {
   absl::Status CheckBuffer(const char* name, const ConstBuffer& buffer, int64_t count) const;
   absl::Status CheckCounts(const char* name, std::span<const int64_t> counts) const;
   absl::Status CheckBlocks(const char* name, const ConstBuffer& buffer, std::span<const StridedBlock> blocks) const;
-  absl::Status CheckReducible(DType dtype) const;
-  absl::Status CheckSameType(DType in, DType out) const;
-  absl::Status CheckRank(const char* name, int rank) const;
-  absl::StatusOr<std::unique_ptr<CommCall>> Begin(CommOperation operation, const Stream& stream) const;
+  absl::Status CheckTypes(const CommCall& call) const;
+  absl::Status CountBlocks(CommCall& call) const;
+  absl::Status CheckOperands(const CommCall& call) const;
 
   const int rank_;
   const int size_;

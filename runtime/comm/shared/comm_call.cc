@@ -9,73 +9,20 @@
 
 namespace partita {
 
-const char* Name(CommOperation operation) {
-  switch (operation) {
-    case CommOperation::kAllReduce:
-      return "all_reduce";
-    case CommOperation::kAllGather:
-      return "all_gather";
-    case CommOperation::kReduceScatter:
-      return "reduce_scatter";
-    case CommOperation::kBroadcast:
-      return "broadcast";
-    case CommOperation::kReduce:
-      return "reduce";
-    case CommOperation::kAllToAll:
-      return "all_to_all";
-  }
-  return "?";
-}
-
 std::string CommCall::Describe() const {
-  const char* const name = Name(operation);
-  const char* const dtype = Name(in.dtype);
-  switch (operation) {
-    case CommOperation::kAllReduce:
-      return fmt::format("{} of {} {} ({})", name, in.count, dtype, Name(reduction));
-    case CommOperation::kAllGather:
-      return fmt::format("{} of [{}] {}", name, fmt::join(counts, ","), dtype);
-    case CommOperation::kReduceScatter:
-      return fmt::format("{} of [{}] {} ({})", name, fmt::join(counts, ","), dtype, Name(reduction));
-    case CommOperation::kBroadcast:
-      return fmt::format("{} of {} {} from {}", name, out.count, Name(out.dtype), root);
-    case CommOperation::kReduce:
-      return fmt::format("{} of {} {} ({}) to {}", name, in.count, dtype, Name(reduction), root);
-    case CommOperation::kAllToAll:
-      return fmt::format("{} of [{}] to [{}] {}", name, fmt::join(counts, ","), fmt::join(receive_counts, ","), dtype);
-  }
-  return name;
-}
-
-int64_t CommCall::FullBytes() const {
-  switch (operation) {
-    case CommOperation::kAllReduce:
-    case CommOperation::kReduceScatter:
-    case CommOperation::kReduce:
-      return in.bytes();
-    case CommOperation::kAllGather:
-    case CommOperation::kBroadcast:
-      return out.bytes();
-    case CommOperation::kAllToAll:
-      return 0;  // its payload is what each rank sends
-  }
-  return 0;
+  std::string text = counts.empty() ? fmt::format("{} of {}", Name(kind), CommonCount())
+                                    : fmt::format("{} of [{}]", Name(kind), fmt::join(counts, ","));
+  if (kind == CollectiveKind::kAllToAll) text += fmt::format(" to [{}]", fmt::join(receive_counts, ","));
+  text += fmt::format(" {}", Name(in.dtype));
+  if (Reduces(kind)) text += fmt::format(" ({})", Name(reduction));
+  if (HasRoot(kind)) text += fmt::format(" {} {}", Reduces(kind) ? "to" : "from", root);
+  return text;
 }
 
 int64_t CommCall::CommonCount() const {
-  switch (operation) {
-    case CommOperation::kAllReduce:
-    case CommOperation::kReduce:
-      return in.count;
-    case CommOperation::kBroadcast:
-      return out.count;
-    case CommOperation::kAllGather:
-    case CommOperation::kReduceScatter:
-      return std::accumulate(counts.begin(), counts.end(), int64_t{0});
-    case CommOperation::kAllToAll:
-      return -1;
-  }
-  return -1;
+  if (kind == CollectiveKind::kAllToAll) return -1;
+  if (!counts.empty()) return std::accumulate(counts.begin(), counts.end(), int64_t{0});
+  return kind == CollectiveKind::kBroadcast ? out.count : in.count;
 }
 
 int64_t CommCall::WireBytes(int64_t size) const {
@@ -83,19 +30,19 @@ int64_t CommCall::WireBytes(int64_t size) const {
   const auto but_own = [this](const std::vector<int64_t>& all) {
     return std::accumulate(all.begin(), all.end(), int64_t{0}) - all[rank];
   };
-  switch (operation) {
-    case CommOperation::kAllReduce: {
+  switch (kind) {
+    case CollectiveKind::kAllReduce: {
       const int64_t own = BalancedRange(in.count, size, rank).count;
       return (peers * own + in.count - own) * SizeOf(in.dtype);
     }
-    case CommOperation::kReduceScatter:
+    case CollectiveKind::kReduceScatter:
       return peers * counts[rank] * SizeOf(in.dtype);
-    case CommOperation::kReduce:
+    case CollectiveKind::kReduce:
       return rank == root ? peers * in.bytes() : 0;
-    case CommOperation::kBroadcast:
+    case CollectiveKind::kBroadcast:
       return rank == root ? 0 : out.bytes();
-    case CommOperation::kAllGather:
-    case CommOperation::kAllToAll:
+    case CollectiveKind::kAllGather:
+    case CollectiveKind::kAllToAll:
       return but_own(counts) * SizeOf(in.dtype);
   }
   return 0;
@@ -117,25 +64,15 @@ bool HaveEqualBlocks(const CommCall& from, const CommCall& to) {
 }  // namespace
 
 std::string FindMismatch(const CommCall& a, const CommCall& b) {
-  if (a.operation != b.operation) return "different operations";
-  const bool broadcast = a.operation == CommOperation::kBroadcast;
-  if (broadcast ? a.out.dtype != b.out.dtype : a.in.dtype != b.in.dtype) return "different types";
-  switch (a.operation) {
-    case CommOperation::kAllToAll:
-      if (a.counts[b.rank] != b.receive_counts[a.rank] || b.counts[a.rank] != a.receive_counts[b.rank]) {
-        return "one sends what the other does not receive";
-      }
-      return HaveEqualBlocks(a, b) && HaveEqualBlocks(b, a) ? "" : "blocks of different shapes";
-    case CommOperation::kAllGather:
-    case CommOperation::kReduceScatter:
-      if (a.counts != b.counts) return "different counts";
-      break;
-    case CommOperation::kBroadcast:
-      if (a.out.count != b.out.count) return "different counts";
-      break;
-    default:
-      if (a.in.count != b.in.count) return "different counts";
+  if (a.kind != b.kind) return "different operations";
+  if (a.in.dtype != b.in.dtype) return "different types";
+  if (a.kind == CollectiveKind::kAllToAll) {
+    if (a.counts[b.rank] != b.receive_counts[a.rank] || b.counts[a.rank] != a.receive_counts[b.rank]) {
+      return "one sends what the other does not receive";
+    }
+    return HaveEqualBlocks(a, b) && HaveEqualBlocks(b, a) ? "" : "blocks of different shapes";
   }
+  if (a.counts != b.counts || a.CommonCount() != b.CommonCount()) return "different counts";
   if (a.root != b.root) return "different roots";
   return a.reduction == b.reduction ? "" : "different reductions";
 }
@@ -191,6 +128,13 @@ int64_t SetBlockCopy(const CommCall& from, const CommCall& to, int part, int par
     bytes *= shares[d].count;
   }
   return bytes;
+}
+
+void CopyOwnBlock(const CommCall& call) {
+  const int64_t begin = CountedRange(call.counts, call.rank).first;
+  if (call.kind == CollectiveKind::kAllGather) return CopyBytes(At(call.out, begin), call.in.data, call.in.bytes());
+  CopyBytes(At(call.out, CountedRange(call.receive_counts, call.rank).first), At(call.in, begin),
+            call.counts[call.rank] * SizeOf(call.in.dtype));
 }
 
 void CopyBytes(void* to, const void* from, int64_t bytes) {

@@ -17,26 +17,15 @@ namespace partita {
 
 class HostCommunicator;
 
-enum class CommOperation { kAllReduce, kAllGather, kReduceScatter, kBroadcast, kReduce, kAllToAll };
-
-// "all_reduce", ...: the names of the moves.
-const char* Name(CommOperation operation);
-
 // The record that a stream's task points to, prepared when it is enqueued so that a replay allocates nothing.
-struct CommCall {
+struct CommCall : Collective {
   virtual ~CommCall() = default;
 
   HostCommunicator* communicator = nullptr;
-  CommOperation operation = CommOperation::kAllReduce;
   int rank = 0;
+  // Of one type, also where the rank has only one of them; the other one is empty then.
   ConstBuffer in;
   Buffer out;
-  Reduction reduction = Reduction::kSum;
-  int root = 0;
-  std::vector<int64_t> counts;          // all_gather, reduce_scatter: per rank; all_to_all: sent to each
-  std::vector<int64_t> receive_counts;  // all_to_all
-  std::vector<StridedBlock> sent;       // all_to_all of blocks: of in, by rank; empty: they follow each other
-  std::vector<StridedBlock> received;   // of out
 
   // Of the current run; written by the thread that runs it, read for the counters after it has ended.
   int64_t sequence = 0;  // the call's sequence number in the group, from 1
@@ -58,10 +47,8 @@ struct CommCall {
   // "all_reduce of 100 f32 (sum)".
   std::string Describe() const;
 
-  // Bytes of the group's full buffer (docs/derivation.md 3), from the buffer handed to this rank.
-  int64_t FullBytes() const;
-
-  // Elements by which the calls of all ranks can be compared: as many on all; -1: each rank has its own.
+  // Elements of the group's full buffer (docs/derivation.md 3), the same number on all ranks; -1 for all_to_all, where
+  // each rank has its own.
   int64_t CommonCount() const;
 
   // Bytes that leave this rank or arrive at it, in a group of this number of ranks: this rank's part of the group's
@@ -103,6 +90,9 @@ inline const char* At(const ConstBuffer& buffer, int64_t element) {
 // What one call of an all_to_all of blocks sends to the other, or one of `parts` parts of it: a share of the outermost
 // dimension, or, if that has fewer elements than there are parts, of one of its elements. Returns its bytes.
 int64_t SetBlockCopy(const CommCall& from, const CommCall& to, int part, int parts, StridedCopy& copy);
+
+// Copies the block that a rank sends to itself in an all_gather, or in an all_to_all without `sent`.
+void CopyOwnBlock(const CommCall& call);
 
 // dst = src, unless they are the same place. Zero bytes need no pointers.
 void CopyBytes(void* to, const void* from, int64_t bytes);

@@ -7,9 +7,9 @@
 
 namespace partita {
 
-absl::Status HostCommunicator::CheckStream(CommOperation operation, const Stream& stream) const {
+absl::Status HostCommunicator::CheckStream(CollectiveKind kind, const Stream& stream) const {
   if (dynamic_cast<const HostStream*>(&stream) != nullptr) return absl::OkStatus();
-  return InvalidArgument("{}: stream '{}' is not of the host device", Name(operation), stream.name());
+  return InvalidArgument("{}: stream '{}' is not of the host device", Name(kind), stream.name());
 }
 
 absl::Status HostCommunicator::RunCall(void* argument) {
@@ -26,11 +26,10 @@ absl::Status HostCommunicator::RunCall(void* argument) {
   return status;
 }
 
-absl::Status HostCommunicator::Enqueue(std::unique_ptr<CommCall> call, Stream& stream) {
+absl::Status HostCommunicator::EnqueueCall(std::unique_ptr<CommCall> call, Stream& stream) {
   call->communicator = this;
   call->flight_ring = &ring_;
-  const DType dtype = call->operation == CommOperation::kBroadcast ? call->out.dtype : call->in.dtype;
-  call->flown = {group_, 0, Name(call->operation), call->CommonCount(), Name(dtype)};
+  call->flown = {group_, 0, Name(call->kind), call->CommonCount(), Name(call->in.dtype)};
   RETURN_IF_ERROR(Prepare(*call));
   auto& host_stream = static_cast<HostStream&>(stream);
   std::erase_if(once_, [](const auto& old) { return old->finished.load(std::memory_order_acquire); });

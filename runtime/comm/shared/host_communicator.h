@@ -30,8 +30,8 @@ class HostCommunicator : public CheckedCommunicator {
   // error, no peer touches the call's buffers any more.
   virtual absl::Status Run(CommCall& call) = 0;
 
-  absl::Status CheckStream(CommOperation operation, const Stream& stream) const override;
-  absl::Status Enqueue(std::unique_ptr<CommCall> call, Stream& stream) override;
+  absl::Status CheckStream(CollectiveKind kind, const Stream& stream) const override;
+  absl::Status EnqueueCall(std::unique_ptr<CommCall> call, Stream& stream) override;
 
  private:
   static absl::Status RunCall(void* call);

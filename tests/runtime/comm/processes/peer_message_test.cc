@@ -13,7 +13,7 @@ constexpr int kPeer = 1;
 // Rank 0's all_to_all with rank 1: sends it 3 elements and receives 7.
 struct Exchange : CommCall {
   Exchange() {
-    operation = CommOperation::kAllToAll;
+    kind = CollectiveKind::kAllToAll;
     counts = {1, 3};
     receive_counts = {1, 7};
     sequence = 4;
@@ -23,7 +23,7 @@ struct Exchange : CommCall {
 // What the peer reports while it waits in a matching call.
 PeerMessage MatchingProbe() {
   CommCall peer;
-  peer.operation = CommOperation::kAllToAll;
+  peer.kind = CollectiveKind::kAllToAll;
   peer.rank = kPeer;
   peer.counts = {7, 2};
   peer.receive_counts = {3, 2};
@@ -42,12 +42,12 @@ TEST(PeerMessage, NamesCallsThatDoNotMatch) {
   EXPECT_EQ(mismatch([](PeerMessage&) {}), "");
   EXPECT_EQ(mismatch([](PeerMessage& probe) { probe.to_receiver = 6; }), "one sends what the other does not receive");
   EXPECT_EQ(mismatch([](PeerMessage& probe) { probe.from_receiver = 2; }), "one sends what the other does not receive");
-  EXPECT_EQ(mismatch([](PeerMessage& probe) { probe.in_dtype = DType::kI32; }), "different types");
-  EXPECT_EQ(mismatch([](PeerMessage& probe) { probe.operation = CommOperation::kReduce; }), "different operations");
+  EXPECT_EQ(mismatch([](PeerMessage& probe) { probe.dtype = DType::kI32; }), "different types");
+  EXPECT_EQ(mismatch([](PeerMessage& probe) { probe.operation = CollectiveKind::kReduce; }), "different operations");
   // A peer in an earlier or a later call is only late, or this rank is.
   for (const int64_t sequence : {3, 5}) {
     EXPECT_EQ(mismatch([&](PeerMessage& probe) {
-                probe.operation = CommOperation::kReduce;
+                probe.operation = CollectiveKind::kReduce;
                 probe.sequence = sequence;
               }),
               "");
@@ -62,8 +62,8 @@ TEST(PeerMessage, NamesWhatNoRankSays) {
     return FindFlaw(message);
   };
   EXPECT_EQ(flaw([](PeerMessage& message) { message.kind = PeerMessage::Kind{9}; }), "kind 9");
-  EXPECT_EQ(flaw([](PeerMessage& message) { message.operation = CommOperation{-3}; }), "operation -3");
-  EXPECT_EQ(flaw([](PeerMessage& message) { message.in_dtype = DType{200}; }), "elements of an unknown type");
+  EXPECT_EQ(flaw([](PeerMessage& message) { message.operation = CollectiveKind{250}; }), "operation 250");
+  EXPECT_EQ(flaw([](PeerMessage& message) { message.dtype = DType{200}; }), "elements of an unknown type");
   EXPECT_EQ(flaw([](PeerMessage& message) { message.kind = PeerMessage::Kind::kAbort; }), "a failure without a code");
 }
 
@@ -71,7 +71,7 @@ TEST(PeerMessage, NamesWhatNoRankSays) {
 TEST(PeerMessage, EveryWrongBitIsSurvived) {
   const Exchange exchange;
   CommCall all_reduce, all_gather;
-  all_gather.operation = CommOperation::kAllGather;
+  all_gather.kind = CollectiveKind::kAllGather;
   all_gather.counts = {2, 3};
   all_reduce.sequence = all_gather.sequence = exchange.sequence;
   const CommCall* const calls[] = {&exchange, &all_reduce, &all_gather};
