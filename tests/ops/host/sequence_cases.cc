@@ -21,7 +21,9 @@ void AddRecurrences(CaseTable& table) {
   struct Sizes {
     int64_t samples, places, units, outputs;
   };
-  const std::vector<Sizes> sizes = {{1, 1, 1, 1}, {3, 4, 5, 5}, {2, 5, 7, 3}, {5, 4, 40, 40}, {9, 4, 33, 14}};
+  // The last: of several tiles of a GPU's, in vectors.
+  const std::vector<Sizes> sizes = {{1, 1, 1, 1},   {3, 4, 5, 5},   {2, 5, 7, 3},
+                                    {5, 4, 40, 40}, {9, 4, 33, 14}, {65, 4, 72, 72}};
   for (const auto& [samples, places, units, outputs] : sizes) {
     for (const bool all : {false, true}) {
       const auto given = [&](TensorType type) { return all ? std::optional(std::move(type)) : std::nullopt; };
