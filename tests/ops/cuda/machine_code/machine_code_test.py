@@ -1,7 +1,7 @@
 """Hot kernels divide no 64-bit integers, spill nothing, leave room for other blocks, load by vectors and need few
 instructions.
 
-Reads the objects that the GPU backend is linked from. Arguments: those of the kernels, then the planted one.
+Reads the objects that the GPU backend is linked from. Arguments: those of the kernels, and planted.cu.o.
 """
 
 import re
@@ -107,5 +107,6 @@ class MachineCodeTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    OBJECTS = [argument for argument in sys.argv[1:] if argument.endswith(".o")]
+    OBJECTS = sorted((argument for argument in sys.argv[1:] if argument.endswith(".o")),
+                     key=lambda path: path.endswith("/planted.cu.o"))
     unittest.main(argv=sys.argv[:1])

@@ -200,7 +200,7 @@ TEST_F(FakeCudaSteps, PinInputsAndTwoBuffersForStates) {
     states += state.tensor.bytes();
     largest = std::max(largest, state.tensor.bytes());
   }
-  constexpr int64_t kResultsAndFaults = 8192;
+  constexpr int64_t kResultsAndFaults = 2048;
   EXPECT_LE(pinned_bytes, inputs + 2 * (largest + 64) + kResultsAndFaults);
   EXPECT_LT(2 * largest + kResultsAndFaults, states) << "a mirror of the states would pass";
 }
