@@ -157,9 +157,10 @@ TEST(FurtherLaunches, BatchNormsOfFewRowsAreOneLaunch) {
       for (const LocalNode& typed : {node, InBf16(node), InF64(node)}) {
         const bool small = rows <= 4096 && (typed.inputs[0]->dtype != DType::kF64 || s.f64_is_small);
         SCOPED_TRACE(node.op->name + " " + Name(typed.inputs[0]->dtype) + " " + ToString(s.x));
-        const std::vector<Values> inputs = Stored(typed, SuitableInputs(node, 3));
-        ExpectTheReference(typed, inputs);
+        const std::vector<Values> inputs = Stored(typed, SuitableInputs(node, 3)), expected = Reference(node, inputs);
         const std::vector<Values> first = OnFibers(typed, inputs);
+        ExpectNear(typed, first, expected);
+        ExpectNear(typed, OnFibers(typed, inputs, {.off_by_one = true}), expected);
         for (uint64_t seed = 2; seed <= 3; ++seed) {
           const absl::StatusOr<FiberRun> run = RunOnFibers(typed, inputs, {}, seed);
           ASSERT_TRUE(run.ok()) << run.status();
