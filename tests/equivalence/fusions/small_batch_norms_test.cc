@@ -19,8 +19,10 @@ int64_t Count(const Program& program, const std::string& op) {
   return std::ranges::count(program.graph(kTrainEntry).nodes(), op, [](const Node& node) { return node.op->name; });
 }
 
-// Ranks that share the samples add up statistics.
-bool SplitsSamples(const Case& one) { return one.strategy == "2x1" || one.strategy == "2x2"; }
+// Ranks that share the samples add up statistics; "placement" has two replicas.
+bool SplitsSamples(const Case& one) {
+  return one.strategy == "2x1" || one.strategy == "2x2" || one.strategy == "placement";
+}
 
 class SmallBatchNorms : public testing::TestWithParam<Case> {};
 
