@@ -72,7 +72,7 @@ class RunTest(EmulatedCase):
     def test_decoding_writes_the_hosts_lines(self):
         """Beam search by a trained network of sentences, on one rank and on two."""
         os.mkdir(self.path("pairs"))
-        words = ["<pad>", "<s>", "</s>", "<unk>", *"abcdefgh"]
+        words = ["<pad>", "<unk>", "<s>", "</s>", *"abcdefgh"]
         sentences = [" ".join(words[4 + (i * k) % 8] for k in range(1 + i % 5)) for i in range(32)]
         for name, lines in (("vocabulary", words), ("train.source", sentences), ("train.target", sentences),
                             ("test.source", sentences[:9]), ("test.target", sentences[:9])):
