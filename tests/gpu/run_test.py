@@ -145,7 +145,7 @@ echo "{{\\"epochs\\": [{{\\"training_loss\\": $loss}}]}}" >"$report"
             calls.append((os.path.basename(command[0]), command[1] if len(command) > 1 else "", limit))
             return 1, "", 0
 
-        with mock.patch.object(run, "call", note), mock.patch.object(run, "peer_flags", lambda: []), \
+        with mock.patch.object(run, "call", note), mock.patch.object(run, "peer_flags", list), \
                 mock.patch.object(run, "loss_of_two", lambda *_: (None, "")), \
                 mock.patch.object(run, "find_sanitizer", lambda: "compute-sanitizer"), \
                 mock.patch.object(run, "machine", lambda: "a GPU"), mock.patch.object(run, "versions", lambda: ""):
@@ -186,13 +186,13 @@ END""")
 
     def test_steps_of_models_are_measured(self):
         self.benchmark(self.ROW)
-        with mock.patch.object(run, "peer_flags", lambda: []):
+        with mock.patch.object(run, "peer_flags", list):
             code, line, results = self.run_bundle("--only=steps of")
         self.assertEqual((code, line), (0, f"{len(run.STEPS)} passed, 0 failed"))
         self.assertEqual(results["results"][0]["row"], self.ROW)
         self.assertIn("| m | bf16 | 128 | 900 images/s | 50 % | not measured |  |", table.table(results))
         self.program("bin/benchmark", "exit 0")
-        with mock.patch.object(run, "peer_flags", lambda: []):
+        with mock.patch.object(run, "peer_flags", list):
             code, _, results = self.run_bundle("--only=steps of resnet-50")
         self.assertEqual(code, 1)
         self.assertIn("| resnet-50 in bf16 | | | failed: no row: ", table.table(results))
