@@ -50,7 +50,7 @@ enum class BatchNormPart { kElements, kStatistics, kVector };
 std::vector<Rule> BatchNormRules(const NodeView& node, const std::vector<BatchNormPart>& inputs,
                                  const std::vector<BatchNormPart>& outputs);
 
-// The same of an op that has whole groups: no group is cut.
+// BatchNormRules for an op that needs whole groups: no split divides a group.
 std::vector<Rule> WholeGroupRules(const NodeView& node, const std::vector<BatchNormPart>& inputs,
                                   const std::vector<BatchNormPart>& outputs);
 

@@ -107,10 +107,9 @@ class LaneSums {
 };
 
 // Of bf16: a warp has 2 x 4 tiles of 16 rows by 8 columns. Instructions:
-//   Load(row, to)               four matrices of 8 x 8, of which lane i points to row i % 8 of matrix i / 8. Of matrix
-//   m a
-//                               lane gets elements 2 (lane % 4) and the next of row lane / 4, as word m.
-//   LoadTransposed(row, to)     the same of the transposes of the matrices
+//   Load(row, to)               four matrices of 8 x 8; lane i points to row i % 8 of matrix i / 8. A lane gets, as
+//                               word m, elements 2 (lane % 4) and the next of row lane / 4 of matrix m.
+//   LoadTransposed(row, to)     as Load, of the transposed matrices
 //   MultiplyAdd(sums, a, b, c)  of the products of a [16,16] and a [16,8]. Words of the first: its quarters, the upper
 //                               left, the lower left, the upper right, the lower right one. Of the second, transposed:
 //                               b is its upper half, c its lower. Sums: those of row lane / 4 in columns 2 (lane % 4)
