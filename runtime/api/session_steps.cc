@@ -136,7 +136,10 @@ absl::Status Session::BeginStep(int entry, const InputFiller& fill) {
 
 absl::Status Session::FillInputs(int entry, const InputFiller& fill) {
   if (!fill) return absl::OkStatus();
-  for (const int rank : local_ranks_) RETURN_IF_ERROR(ranks_[rank]->WaitUntilInputsSent(entry));
+  for (const int rank : local_ranks_) {
+    const StallWatch::Waiting waiting(stall_watch_.get(), rank);
+    RETURN_IF_ERROR(ranks_[rank]->WaitUntilInputsSent(entry));
+  }
   return fill();
 }
 
@@ -144,14 +147,17 @@ absl::Status Session::FillInputs(int entry, const InputFiller& fill) {
 absl::StatusOr<int> Session::TakeInputs(int entry) {
   int turn = 0;
   for (const int rank : local_ranks_) {
+    const StallWatch::Waiting waiting(stall_watch_.get(), rank);
     ASSIGN_OR_RETURN(turn, ranks_[rank]->TakeInputs(entry));
   }
   return turn;
 }
 
+// A stream's thread that stands still while it holds the lock of its queue lets no step begin.
 absl::Status Session::StartAll(std::span<Executor* const> executors, int turn) {
   size_t started = 0;
   for (; started < executors.size() && dead_.ok(); ++started) {
+    const StallWatch::Waiting waiting(stall_watch_.get(), local_ranks_[started]);
     started_[started] = ReadCycles();
     dead_ = executors[started]->Start(turn);
   }

@@ -4,7 +4,7 @@ import ctypes
 import errno
 import os
 
-SEIZE, INTERRUPT = 0x4206, 0x4207  # of ptrace
+SEIZE, INTERRUPT, DETACH = 0x4206, 0x4207, 17  # of ptrace
 ALL_THREADS = 0x40000000  # __WALL
 
 
@@ -38,14 +38,21 @@ def thread_named(process, name):
 
 
 class StoppedThread:
-    """From its start to its end, or until the process ends. To be used by one thread, of which the process is a
-    child."""
+    """While the context lasts, or until the process ends. To be used by one thread, of which the process is a child: a
+    process that is killed has not ended before its thread was reaped or let go."""
 
     def __init__(self, thread):
         self._thread = thread
         _ptrace(SEIZE, thread)
         _ptrace(INTERRUPT, thread)
         os.waitpid(thread, ALL_THREADS)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *unused):
+        if not self.reap():
+            _ptrace(DETACH, self._thread)
 
     def reap(self):
         """Whether the thread has ended: its process ends no sooner than this was seen."""

@@ -51,13 +51,13 @@ absl::StatusOr<StallWatch::Thread> StallWatch::ThreadOf(Stream& stream) {
   return thread;
 }
 
-// On a machine with more runnable threads than processors a thread that computes may wait for its turn for long.
-bool StallWatch::IsRunnable(const Thread& thread) {
+// As in /proc: R runs or is runnable, S sleeps, t is stopped by a debugger, D waits for a disk; 0: unknown.
+char StallWatch::StateOf(const Thread& thread) {
   std::ifstream file(thread.stat);
   std::string line;
   std::getline(file, line);
   const size_t name_end = line.rfind(')');  // a name may contain spaces and parentheses
-  return name_end != std::string::npos && line.compare(name_end + 1, 2, " R") == 0;
+  return name_end != std::string::npos && name_end + 2 < line.size() ? line[name_end + 2] : '\0';
 }
 
 absl::StatusOr<std::unique_ptr<StallWatch>> StallWatch::Start(const std::map<int, std::vector<Stream*>>& streams,
@@ -108,22 +108,43 @@ bool StallWatch::IsQuiet(int rank) const {
   return threads != by_rank_.end() && threads->second.quiet * interval_ >= timeout_;
 }
 
+std::optional<int> StallWatch::HeldRank() const {
+  const auto held = std::ranges::find_if(
+      by_rank_, [this](const auto& of_rank) { return of_rank.second.held * interval_ >= timeout_; });
+  return held == by_rank_.end() ? std::nullopt : std::optional(held->first);
+}
+
+// On a machine with more runnable threads than processors a thread that computes may wait for its turn for long.
+void StallWatch::Observe(Threads& threads, bool goes_on) {
+  int64_t used = 0;
+  bool runs = goes_on, held = false;
+  for (const Thread& thread : threads.of_rank) {
+    const char state = StateOf(thread);
+    used += NanosecondsOf(thread.clock);
+    runs |= state == 'R';
+    held |= state != 'R' && state != 'S' && state != '\0';
+  }
+  runs |= used != threads.nanoseconds;
+  threads.nanoseconds = used;
+  threads.quiet = runs ? 0 : threads.quiet + 1;
+  threads.held = runs || !held ? 0 : threads.held + 1;
+}
+
 void StallWatch::Look() {
   const int awaited = awaited_.load(std::memory_order_acquire);
   const uint64_t wait = waits_.load(std::memory_order_relaxed);
   const bool goes_on = awaited < 0 || wait != seen_wait_;
   seen_wait_ = wait;
-  for (auto& [rank, threads] : by_rank_) {
-    int64_t used = 0;
-    for (const Thread& thread : threads.of_rank) used += NanosecondsOf(thread.clock);
-    const bool runs = goes_on || used != threads.nanoseconds || std::ranges::any_of(threads.of_rank, IsRunnable);
-    threads.quiet = runs ? 0 : threads.quiet + 1;
-    threads.nanoseconds = used;
-  }
+  for (auto& [rank, threads] : by_rank_) Observe(threads, goes_on);
   if (goes_on || !IsQuiet(awaited)) return;
   const std::vector<FlightRecord> records = recorder_.Read();
-  const int root = RootOfWait(records, awaited);
-  if (!IsQuiet(root)) return;
+  int root = RootOfWait(records, awaited);
+  if (!IsQuiet(root)) {
+    // A thread that waits for another process sleeps. One that is held in any other state will not see what comes.
+    const std::optional<int> held = HeldRank();
+    if (!held) return;
+    root = *held;
+  }
   stalled_ = true;
   on_stall_(StatusOf(root, records), records);
 }

@@ -1,5 +1,6 @@
 // Notices that a step stands still: the host waits for a rank, and neither that rank nor the one that it waits for in a
-// collective at last computes. A rank that computes for long is none; neither is one that waits for another process.
+// collective at last computes. A rank that computes for long is none; neither is one that waits for another process,
+// unless its thread is held there: stopped by a debugger, or in a wait for a disk that does not end.
 //
 // A thread that computes uses the processor, so its clock advances, or it is runnable and waits for a processor. Steps
 // pay nothing for the watch: at intervals a thread of the watch reads the clocks and states of the streams' threads and
@@ -15,6 +16,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -59,14 +61,17 @@ class StallWatch {
     std::vector<Thread> of_rank;
     int64_t nanoseconds = 0;  // processor time at the last look
     int quiet = 0;            // looks since a thread last ran or was runnable
+    int held = 0;             // of these, the last ones in which a thread neither ran nor slept
   };
 
   StallWatch(const FlightRecorder& recorder, std::chrono::milliseconds timeout, OnStall on_stall);
   void Watch();
   void Look();
   static absl::StatusOr<Thread> ThreadOf(Stream& stream);
-  static bool IsRunnable(const Thread& thread);
+  static char StateOf(const Thread& thread);
+  static void Observe(Threads& threads, bool goes_on);
   bool IsQuiet(int rank) const;
+  std::optional<int> HeldRank() const;
   absl::Status StatusOf(int rank, const std::vector<FlightRecord>& records) const;
 
   const FlightRecorder& recorder_;

@@ -2,6 +2,8 @@
 #include "runtime/api/rank/stall_watch.h"
 
 #include <gmock/gmock.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <future>
 
@@ -128,6 +130,40 @@ TEST_F(StallWatchTest, WaitForAnotherProcessIsNoStall) {
   }
   watch_.reset();
   end.set_value();
+}
+
+// The kernel holds who forks so until its child ends, as in a wait for a disk.
+absl::Status BlockInKernel(void* pipe) {
+  const int* const ends = static_cast<const int*>(pipe);
+  const pid_t child = vfork();
+  if (child == 0) {
+    char byte = 0;
+    _exit(read(ends[0], &byte, 1) == 1 ? 0 : 1);
+  }
+  return child > 0 && waitpid(child, nullptr, 0) == child ? absl::OkStatus() : absl::InternalError("no child");
+}
+
+// It will not see what the other process sends: a rank of this process waits no longer, though its last operation says
+// that it waits for rank 1.
+TEST_F(StallWatchTest, ThreadThatIsHeldInsteadOfWaitingIsAStall) {
+  watch_.reset();
+  FlightRecorder own(2);
+  own.Join(0, 3, {0, 1}).Begin({3, 1, "all_reduce", 1, "f32"});
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  std::promise<absl::Status> told;
+  watch_ =
+      *StallWatch::Start({{0, by_rank_[0]}}, own, kTimeout,
+                         [&](const absl::Status& status, const std::vector<FlightRecord>&) { told.set_value(status); });
+  EnqueueTask(0, BlockInKernel, ends);
+  {
+    const StallWatch::Waiting waiting(watch_.get(), 0);
+    EXPECT_THAT(std::string(told.get_future().get().message()), HasSubstr("rank 0 has stood still for 0.2 s"));
+  }
+  watch_.reset();
+  ASSERT_EQ(write(ends[1], "x", 1), 1);
+  EXPECT_TRUE(streams_[0]->Synchronize().ok());
+  for (const int end : ends) close(end);
 }
 
 }  // namespace
