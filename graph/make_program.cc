@@ -1,5 +1,7 @@
 #include "graph/make_program.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <map>
 #include <set>
@@ -105,23 +107,6 @@ Graph WithResolvedResults(Graph graph, const OpRegistry& registry) {
   return graph;
 }
 
-// The forward graph with these values as its results, and what they need.
-absl::StatusOr<Graph> OnlyResults(Graph graph, const std::vector<std::string>& names) {
-  graph.loss = kNoValue;
-  graph.further_losses.clear();
-  graph.metrics.clear();
-  for (const std::string& name : names) {
-    const ValueId value = graph.Find(name);
-    if (value == kNoValue) {
-      std::vector<std::string> known;
-      for (const Value& each : graph.values()) known.push_back(each.name);
-      return InvalidArgument("there is no value {} to predict{}", Quoted(name), Suggestion(name, known));
-    }
-    graph.metrics.push_back(value);
-  }
-  return DropUnused(graph, /*keep_inputs=*/false);
-}
-
 std::map<std::string, Layout> StateLayouts(const Graph& training) {
   std::map<std::string, Layout> layouts;
   for (const State& state : training.states()) {
@@ -148,8 +133,9 @@ class PassList {
     passes.push_back(
         {"adjoint and update", [this](Graph g) { return AppendBackward(std::move(g), model_, strategy_, registry_); }});
     passes.push_back({"drop_unused", [](Graph g) { return DropUnused(g); }});
-    passes.push_back(
-        {"fuse_moves", [this](Graph g) { return FuseMoves(std::move(g), registry_, strategy_.input_gradients); }});
+    passes.push_back({"fuse_moves",
+                      [this](Graph g) { return FuseMoves(std::move(g), registry_, strategy_.input_gradients); },
+                      /*optional=*/true});
     AddFusions(Fusion::When::kGradients, passes);
     AddFusions(Fusion::When::kLast, passes);
     AddPipelineOrder(passes);
@@ -189,7 +175,8 @@ class PassList {
     if (!options_.fuse) return;
     for (const Fusion& fusion : registry_.fusions()) {
       if (fusion.when != when || (fusion.for_gpu && !options_.for_gpu)) continue;
-      passes.push_back({fusion.name, [&fusion, this](Graph g) { return fusion.apply(std::move(g), registry_); }});
+      passes.push_back({fusion.name, [&fusion, this](Graph g) { return fusion.apply(std::move(g), registry_); },
+                        /*optional=*/true});
     }
   }
 
@@ -213,9 +200,9 @@ class PassList {
 
   // -1: chosen from what there is.
   void AddBuckets(int64_t bytes, std::vector<Pass>& passes) const {
-    passes.push_back({"bucket_all_reduces", [bytes, this](Graph g) {
-                        return BucketAllReduces(g, bytes >= 0 ? bytes : ChosenBucketBytes(g));
-                      }});
+    passes.push_back({"bucket_all_reduces",
+                      [bytes, this](Graph g) { return BucketAllReduces(g, bytes >= 0 ? bytes : ChosenBucketBytes(g)); },
+                      /*optional=*/true});
   }
 
   int64_t ChosenBucketBytes(const Graph& graph) const {
@@ -231,7 +218,8 @@ class PassList {
 
   void AddRecomputation(std::vector<Pass>& passes) const {
     if (strategy_.recompute.empty()) return;
-    passes.push_back({"recompute", [this](Graph g) { return Recompute(std::move(g), strategy_.recompute); }});
+    passes.push_back({"recompute", [this](Graph g) { return Recompute(std::move(g), strategy_.recompute); },
+                      /*optional=*/true});
   }
 
   void AddExchanges(std::vector<Pass>& passes) const {
@@ -282,11 +270,25 @@ class ProgramMaker {
   absl::StatusOr<Program> Make() {
     RETURN_IF_ERROR(AddSize(model_.graph, ""));
     if (options_.entries) RETURN_IF_ERROR(AddEntries());
+    RETURN_IF_ERROR(CheckDisabledPasses());
     for (const EntryPoint& entry : program_.entries) CollectGroups(entry.graph, program_);
     return std::move(program_);
   }
 
  private:
+  absl::Status CheckDisabledPasses() const {
+    for (const std::string& name : options_.disabled_passes) {
+      if (optional_passes_.contains(name)) continue;
+      const std::vector<std::string> known(optional_passes_.begin(), optional_passes_.end());
+      if (needed_passes_.contains(name)) {
+        return InvalidArgument("pass {} cannot be disabled, because programs need it; those that can are {}",
+                               Quoted(name), fmt::join(known, ", "));
+      }
+      return InvalidArgument("no pass {} runs here{}", Quoted(name), Suggestion(name, known));
+    }
+    return absl::OkStatus();
+  }
+
   absl::Status AddEntries() {
     for (const ModelEntry& entry : model_.entries) {
       RETURN_IF_ERROR(WithContext(fmt::format("entry point {}", Quoted(entry.name)),
@@ -319,7 +321,9 @@ class ProgramMaker {
   }
 
   absl::Status Add(const std::string& name, Graph forward, const Graph& names, const std::vector<Pass>& passes) {
-    ASSIGN_OR_RETURN(Graph made, RunPasses(std::move(forward), passes, name, options_.verify_passes));
+    for (const Pass& pass : passes) (pass.optional ? optional_passes_ : needed_passes_).insert(pass.name);
+    const PassOptions options{options_.verify_passes, options_.disabled_passes, options_.after_pass};
+    ASSIGN_OR_RETURN(Graph made, RunPasses(std::move(forward), passes, name, options));
     if (!program_.entries.empty()) RETURN_IF_ERROR(CheckStates(program_.state_graph(), made));
     program_.entries.push_back(MakeEntryPoint(name, std::move(made), names));
     return absl::OkStatus();
@@ -334,6 +338,7 @@ class ProgramMaker {
   const PassList passes_;
   Program program_;
   std::map<std::string, Layout> states_;  // of training
+  std::set<std::string> optional_passes_, needed_passes_;
 };
 
 }  // namespace

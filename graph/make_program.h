@@ -2,7 +2,9 @@
 #ifndef PARTITA_GRAPH_MAKE_PROGRAM_H_
 #define PARTITA_GRAPH_MAKE_PROGRAM_H_
 
+#include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -36,6 +38,9 @@ struct ProgramOptions {
   // For ranks in several processes: every step counts the ranks that want to stop (graph/derive/count_votes.h).
   bool count_votes = false;
   bool verify_passes = false;  // check the graph after each pass (graph/passes/run_passes.h); tests always do
+  std::set<std::string> disabled_passes = {};  // by name; kInvalidArgument: there is no such optional pass here
+  // Called after each pass with its name, the entry point and the graph. May be null.
+  std::function<void(const std::string& pass, const std::string& entry, const Graph& graph)> after_pass = nullptr;
 };
 
 // Makes the entry points `train`, `evaluate` and `predict`, the same for each other size of the model under that size's

@@ -4,6 +4,8 @@
 
 #include "graph/ir/entry_point.h"
 #include "graph/ir/rewriter.h"
+#include "graph/value/node_name.h"
+#include "runtime/base/status.h"
 
 namespace partita {
 
@@ -34,6 +36,22 @@ Graph DropUnused(const Graph& graph, bool keep_inputs) {
 Graph DropTrainingOnly(Graph graph) {
   const auto training_only = [](const FurtherLoss& loss) { return loss.training_only; };
   if (std::erase_if(graph.further_losses, training_only) == 0) return graph;
+  return DropUnused(graph, /*keep_inputs=*/false);
+}
+
+absl::StatusOr<Graph> OnlyResults(Graph graph, const std::vector<std::string>& names) {
+  graph.loss = kNoValue;
+  graph.further_losses.clear();
+  graph.metrics.clear();
+  for (const std::string& name : names) {
+    const ValueId value = graph.Find(name);
+    if (value == kNoValue) {
+      std::vector<std::string> known;
+      for (const Value& each : graph.values()) known.push_back(each.name);
+      return InvalidArgument("there is no value {} to predict{}", Quoted(name), Suggestion(name, known));
+    }
+    graph.metrics.push_back(value);
+  }
   return DropUnused(graph, /*keep_inputs=*/false);
 }
 

@@ -7,6 +7,10 @@
 #ifndef PARTITA_GRAPH_PASSES_DROP_UNUSED_H_
 #define PARTITA_GRAPH_PASSES_DROP_UNUSED_H_
 
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
 #include "graph/ir/graph.h"
 
 namespace partita {
@@ -16,6 +20,9 @@ Graph DropUnused(const Graph& graph, bool keep_inputs = true);
 // Removes the losses of training alone, and what only they need, inputs among it. A graph without such losses stays as
 // it is.
 Graph DropTrainingOnly(Graph graph);
+
+// The forward graph with these values as its results, and what they need. kInvalidArgument: a name is of no value.
+absl::StatusOr<Graph> OnlyResults(Graph graph, const std::vector<std::string>& names);
 
 }  // namespace partita
 

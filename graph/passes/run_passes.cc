@@ -5,13 +5,17 @@
 
 namespace partita {
 
-absl::StatusOr<Graph> RunPasses(Graph graph, const std::vector<Pass>& passes, const std::string& entry, bool verify) {
+absl::StatusOr<Graph> RunPasses(Graph graph, const std::vector<Pass>& passes, const std::string& entry,
+                                const PassOptions& options) {
   for (const Pass& pass : passes) {
-    ASSIGN_OR_RETURN(graph, pass.apply(std::move(graph)));
-    if (!verify && &pass != &passes.back()) continue;
+    if (!pass.optional || !options.disabled.contains(pass.name)) {
+      ASSIGN_OR_RETURN(graph, pass.apply(std::move(graph)));
+      if (options.after) options.after(pass.name, entry, graph);
+    }
+    if (!options.verify && &pass != &passes.back()) continue;
     const absl::Status status = VerifyGraph(graph);
     if (status.ok()) continue;
-    const std::string who = verify ? fmt::format("pass '{}'", pass.name) : "one of the passes";
+    const std::string who = options.verify ? fmt::format("pass '{}'", pass.name) : "one of the passes";
     return Internal("{} of '{}' left a broken graph: {}", who, entry, std::string(status.message()));
   }
   return graph;

@@ -1,6 +1,7 @@
 // What a pass may leave behind, and what it may not: each break is found and named.
 #include "graph/verify/verify_graph.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -203,7 +204,7 @@ TEST(RunPasses, ABrokenPassIsNamed) {
     return graph;
   };
   const std::vector<Pass> passes = {{"keep", keep}, {"forget", forget}, {"keep again", keep}};
-  const auto checked = RunPasses(Parse(kGraph), passes, "train", true);
+  const auto checked = RunPasses(Parse(kGraph), passes, "train", {.verify = true});
   EXPECT_EQ(checked.status().code(), absl::StatusCode::kInternal);
   EXPECT_THAT(std::string(checked.status().message()),
               HasSubstr("pass 'forget' of 'train' left a broken graph: node 'g'"));
@@ -216,18 +217,35 @@ TEST(RunPasses, TheLastGraphIsAlwaysChecked) {
     return graph;
   };
   const auto keep = [](Graph graph) { return graph; };
-  const auto checked = RunPasses(Parse(kGraph), {{"forget", forget}, {"keep", keep}}, "train", false);
+  const auto checked = RunPasses(Parse(kGraph), {{"forget", forget}, {"keep", keep}}, "train", {});
   EXPECT_EQ(checked.status().code(), absl::StatusCode::kInternal);
   EXPECT_THAT(std::string(checked.status().message()),
               HasSubstr("one of the passes of 'train' left a broken graph: node 'g'"));
-  EXPECT_TRUE(RunPasses(Parse(kGraph), {{"keep", keep}}, "train", false).ok());
+  EXPECT_TRUE(RunPasses(Parse(kGraph), {{"keep", keep}}, "train", {}).ok());
+}
+
+TEST(RunPasses, DisablesOptionalPassesAndShowsTheGraphAfterTheOthers) {
+  const auto drop = [](const Graph& graph) { return DropUnused(graph); };
+  const auto keep = [](Graph graph) { return graph; };
+  const std::vector<Pass> passes = {{"keep", keep}, {"drop_unused", drop, /*optional=*/true}};
+  std::vector<std::string> seen;
+  PassOptions options;
+  options.after = [&](const std::string& pass, const std::string& entry, const Graph& graph) {
+    seen.push_back(fmt::format("{} {} {}", pass, entry, graph.Find("z") == kNoValue));
+  };
+  ASSERT_TRUE(RunPasses(Parse(kGraph), passes, "train", options).ok());
+  EXPECT_EQ(seen, (std::vector<std::string>{"keep train false", "drop_unused train true"}));
+  options.disabled = {"drop_unused", "keep"};
+  seen.clear();
+  ASSERT_TRUE(RunPasses(Parse(kGraph), passes, "train", options).ok());
+  EXPECT_EQ(seen, std::vector<std::string>{"keep train false"}) << "a pass that programs need runs";
 }
 
 TEST(RunPasses, PassesRunInOrderAndTheirErrorsComeThrough) {
   const auto refuse = [](Graph) -> absl::StatusOr<Graph> { return absl::InvalidArgumentError("no"); };
-  EXPECT_EQ(RunPasses(Parse(kGraph), {{"refuse", refuse}}, "train", true).status().message(), "no");
-  const auto dropped =
-      RunPasses(Parse(kGraph), {{"drop_unused", [](const Graph& graph) { return DropUnused(graph); }}}, "train", true);
+  EXPECT_EQ(RunPasses(Parse(kGraph), {{"refuse", refuse}}, "train", {.verify = true}).status().message(), "no");
+  const auto dropped = RunPasses(Parse(kGraph), {{"drop_unused", [](const Graph& graph) { return DropUnused(graph); }}},
+                                 "train", {.verify = true});
   ASSERT_TRUE(dropped.ok()) << dropped.status();
   EXPECT_EQ(dropped->Find("z"), kNoValue);
 }
