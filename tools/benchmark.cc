@@ -9,8 +9,8 @@
 #include "runtime/api/backend/gpu.h"
 #include "runtime/base/files.h"
 #include "runtime/train/sharded/write_checkpoint.h"
-#include "tools/benchmark_flags.h"
 #include "tools/benchmarks/allocation_count.h"
+#include "tools/benchmarks/benchmark.pb.h"
 #include "tools/benchmarks/built_files.h"
 #include "tools/benchmarks/chaos/chaos_benchmark.h"
 #include "tools/benchmarks/comm/comm_benchmark.h"
@@ -20,6 +20,7 @@
 #include "tools/benchmarks/halo_benchmark.h"
 #include "tools/benchmarks/kernels/kernel_benchmark.h"
 #include "tools/benchmarks/models/measured_models.h"
+#include "tools/benchmarks/models/model_sizes.h"
 #include "tools/benchmarks/models/models_command.h"
 #include "tools/benchmarks/oracle/oracle_command.h"
 #include "tools/benchmarks/search/search_benchmark.h"
@@ -46,8 +47,8 @@ constexpr char kExamples[] = "tools/models/examples/";
 constexpr char kPeerScript[] = "tools/peer/train.py";
 constexpr char kDecodePeerScript[] = "tools/peer/decode.py";
 
-absl::StatusOr<std::string> TrainerPath(const Flags& flags) {
-  return flags.IsSet("trainer") ? flags.Text("trainer") : BuiltFile(kTrainer);
+absl::StatusOr<std::string> TrainerPath(const BenchmarkSpec& spec) {
+  return spec.has_trainer() ? spec.trainer() : BuiltFile(kTrainer);
 }
 
 absl::StatusOr<std::string> ExampleOf(std::string model) {
@@ -56,201 +57,200 @@ absl::StatusOr<std::string> ExampleOf(std::string model) {
 }
 
 // Whether the GPU of --device=cuda can be had: said before anything is measured.
-absl::Status CheckDevice(const Flags& flags) {
-  if (flags.Text("device") != "cuda") return absl::OkStatus();
+absl::Status CheckDevice(const BenchmarkSpec& spec) {
+  if (spec.device() != "cuda") return absl::OkStatus();
   SessionOptions options;
   options.device.gpu = 0;
   return AsNoDevice(OpenGpu(options).status());
 }
 
-absl::StatusOr<int> RunDecode(const CommandContext& context) {
-  const Flags& flags = context.flags;
+absl::StatusOr<int> RunDecode(const ContextOf<BenchmarkSpec>& context) {
+  const BenchmarkSpec& spec = context.spec;
   DecodeBenchmarkOptions options;
-  options.folder = flags.Text("data");
-  options.rounds = flags.Int("rounds");
-  if (flags.Given("batch")) options.pictures = flags.Int("batch");
-  if (flags.Given("image-size")) options.size = flags.Int("image-size");
-  const std::string& peer = flags.Text("peer");
+  options.folder = spec.data();
+  options.rounds = spec.rounds();
+  if (spec.has_batch()) options.pictures = spec.batch();
+  if (spec.has_image_size()) options.size = spec.image_size();
+  const std::string& peer = spec.peer();
   if (peer != "none") {
     ASSIGN_OR_RETURN(const std::string script, BuiltFile(kDecodePeerScript));
-    options.peer_command = {PeerPython(flags.Text("peer-python")), script};
+    options.peer_command = {PeerPython(spec.peer_python()), script};
   }
   if (peer == "torchvision") options.peer_command.push_back("--torchvision");
   ASSIGN_OR_RETURN(const std::vector<DecodeRow> rows, BenchmarkDecode(options));
-  context.out << (flags.Text("format") == "json" ? ToJson(rows) : ToText(rows));
+  context.out << (spec.format() == "json" ? ToJson(rows) : ToText(rows));
   return kExitFinished;
 }
 
-absl::StatusOr<int> RunExecutor(const CommandContext& context) {
+absl::StatusOr<int> RunExecutor(const ContextOf<BenchmarkSpec>& context) {
   ExecutorBenchmarkOptions options;
-  options.rounds = static_cast<int>(context.flags.Int("rounds"));
+  options.rounds = static_cast<int>(context.spec.rounds());
   options.allocations = AllocationCount;
   ASSIGN_OR_RETURN(const std::vector<ExecutorRow> rows, BenchmarkExecutor(options));
-  context.out << (context.flags.Text("format") == "json" ? ToJson(rows) : ToText(rows));
+  context.out << (context.spec.format() == "json" ? ToJson(rows) : ToText(rows));
   return kExitFinished;
 }
 
-absl::StatusOr<int> RunComm(const CommandContext& context) {
-  RETURN_IF_ERROR(CheckDevice(context.flags));
+absl::StatusOr<int> RunComm(const ContextOf<BenchmarkSpec>& context) {
+  RETURN_IF_ERROR(CheckDevice(context.spec));
   CommBenchmarkOptions options;
-  options.ranks = static_cast<int>(context.flags.Int("ranks"));
-  options.rounds = static_cast<int>(context.flags.Int("rounds"));
-  if (context.flags.Text("collective") != "all") options.collective = context.flags.Text("collective");
-  options.cuda = context.flags.Text("device") == "cuda";
-  if (context.flags.IsSet("bytes")) options.bytes = {context.flags.Int("bytes")};
+  options.ranks = static_cast<int>(context.spec.ranks());
+  options.rounds = static_cast<int>(context.spec.rounds());
+  if (context.spec.collective() != "all") options.collective = context.spec.collective();
+  options.cuda = context.spec.device() == "cuda";
+  if (context.spec.has_bytes()) options.bytes = {context.spec.bytes()};
   ASSIGN_OR_RETURN(const std::vector<CommRow> rows, BenchmarkComm(options));
-  context.out << (context.flags.Text("format") == "json" ? ToJson(rows) : ToText(rows));
+  context.out << (context.spec.format() == "json" ? ToJson(rows) : ToText(rows));
   return kExitFinished;
 }
 
-absl::StatusOr<int> RunHalo(const CommandContext& context) {
-  const Flags& flags = context.flags;
+absl::StatusOr<int> RunHalo(const ContextOf<BenchmarkSpec>& context) {
+  const BenchmarkSpec& spec = context.spec;
   HaloBenchmarkOptions options;
-  options.model = flags.Text("model");
-  if (flags.Given("batch")) options.batch = flags.Int("batch");
-  options.ranks = static_cast<int>(flags.Int("ranks"));
-  if (flags.Given("steps")) options.steps = flags.Int("steps");
-  options.seconds = flags.Float("seconds");
-  options.rounds = flags.Int("rounds");
+  options.model = spec.model();
+  if (spec.has_batch()) options.batch = spec.batch();
+  options.ranks = static_cast<int>(spec.ranks());
+  if (spec.has_steps()) options.steps = spec.steps();
+  options.seconds = spec.seconds();
+  options.rounds = spec.rounds();
   ASSIGN_OR_RETURN(const std::vector<HaloRow> rows, BenchmarkHalo(options));
-  context.out << (flags.Text("format") == "json" ? ToJson(rows) : ToText(rows));
+  context.out << (spec.format() == "json" ? ToJson(rows) : ToText(rows));
   return kExitFinished;
 }
 
-absl::StatusOr<int> RunFaults(const CommandContext& context) {
-  const Flags& flags = context.flags;
+absl::StatusOr<int> RunFaults(const ContextOf<BenchmarkSpec>& context) {
+  const BenchmarkSpec& spec = context.spec;
   ASSIGN_OR_RETURN(const std::string script, BuiltFile(kFaultScript));
-  ASSIGN_OR_RETURN(const std::string trainer, TrainerPath(flags));
+  ASSIGN_OR_RETURN(const std::string trainer, TrainerPath(spec));
   ASSIGN_OR_RETURN(const std::string graph, ExampleOf("mlp"));
   const std::string command =
       fmt::format("python3 '{}' --trainer='{}' --graph='{}' --ranks={} --kills={} --stops={} --seed={}", script,
-                  trainer, graph, flags.Int("ranks"), flags.Int("kills"), flags.Int("stops"), flags.Int("seed"));
+                  trainer, graph, spec.ranks(), spec.kills(), spec.stops(), spec.seed());
   context.out << std::flush;
   return std::system(command.c_str()) == 0 ? kExitFinished : kExitVerification;
 }
 
-absl::StatusOr<int> RunChaos(const CommandContext& context) {
-  const Flags& flags = context.flags;
+absl::StatusOr<int> RunChaos(const ContextOf<BenchmarkSpec>& context) {
+  const BenchmarkSpec& spec = context.spec;
   ChaosOptions options;
   ASSIGN_OR_RETURN(options.jobs.script, BuiltFile(kChaosScript));
-  ASSIGN_OR_RETURN(options.jobs.trainer, TrainerPath(flags));
+  ASSIGN_OR_RETURN(options.jobs.trainer, TrainerPath(spec));
   ASSIGN_OR_RETURN(options.jobs.graph, ExampleOf("lenet5"));
-  if (flags.Given("kills")) options.jobs.kills = flags.Int("kills");
-  options.jobs.seed = flags.Int("seed");
-  options.save_faults = flags.Int("save-faults");
-  options.flips = flags.Int("flips");
+  if (spec.has_kills()) options.jobs.kills = spec.kills();
+  options.jobs.seed = spec.seed();
+  options.save_faults = spec.save_faults();
+  options.flips = spec.flips();
   ASSIGN_OR_RETURN(const ChaosResult result, BenchmarkChaos(options));
-  context.out << (flags.Text("format") == "json" ? ToJson(result) : ToText(result));
+  context.out << (spec.format() == "json" ? ToJson(result) : ToText(result));
   return result.breaches.empty() ? kExitFinished : kExitVerification;
 }
 
-absl::StatusOr<int> RunLargeCheckpoint(const CommandContext& context, const std::string& folder) {
+absl::StatusOr<int> RunLargeCheckpoint(const ContextOf<BenchmarkSpec>& context, const std::string& folder) {
   LargeCheckpointOptions options;
-  options.state_bytes = context.flags.Int("states") << 20;
-  options.threads = static_cast<int>(context.flags.Int("threads"));
+  options.state_bytes = context.spec.states() << 20;
+  options.threads = static_cast<int>(context.spec.threads());
   options.folder = folder;
   ASSIGN_OR_RETURN(const LargeCheckpoint measured, MeasureLargeCheckpoint(options));
-  context.out << (context.flags.Text("format") == "json" ? ToJson(measured) : ToText(measured));
+  context.out << (context.spec.format() == "json" ? ToJson(measured) : ToText(measured));
   return measured.same && measured.fits() ? kExitFinished : kExitVerification;
 }
 
-absl::StatusOr<int> RunCheckpoint(const CommandContext& context) {
-  const Flags& flags = context.flags;
+absl::StatusOr<int> RunCheckpoint(const ContextOf<BenchmarkSpec>& context) {
+  const BenchmarkSpec& spec = context.spec;
   CheckpointBenchmarkOptions options;
-  options.model = flags.Text("model");
-  options.batch = flags.Int("batch");
-  options.threads = static_cast<int>(flags.Int("threads"));
-  if (flags.Given("steps")) options.steps = flags.Int("steps");
-  options.rounds = flags.Int("rounds");
-  options.folder = flags.IsSet("folder") ? flags.Text("folder") : std::filesystem::temp_directory_path().string();
-  if (flags.IsSet("states")) return RunLargeCheckpoint(context, options.folder);
+  options.model = spec.model();
+  options.batch = spec.batch();
+  options.threads = static_cast<int>(spec.threads());
+  if (spec.has_steps()) options.steps = spec.steps();
+  options.rounds = spec.rounds();
+  options.folder = spec.has_folder() ? spec.folder() : std::filesystem::temp_directory_path().string();
+  if (spec.has_states()) return RunLargeCheckpoint(context, options.folder);
   if (options.steps <= 2 * kStepsBeside) {
     return FlagError("flag --steps is {}, a checkpoint takes more than {}", options.steps, 2 * kStepsBeside);
   }
   ASSIGN_OR_RETURN(const std::vector<CheckpointRow> rows, BenchmarkCheckpoint(options));
-  context.out << (flags.Text("format") == "json" ? ToJson(rows) : ToText(rows));
+  context.out << (spec.format() == "json" ? ToJson(rows) : ToText(rows));
   return kExitFinished;
 }
 
-absl::StatusOr<int> RunTrain(const CommandContext& context) {
-  const Flags& flags = context.flags;
+absl::StatusOr<int> RunTrain(const ContextOf<BenchmarkSpec>& context) {
+  const BenchmarkSpec& spec = context.spec;
   TrainBenchmarkOptions options;
-  options.model = flags.Text("model");
-  options.batch = flags.Int("batch");
-  options.steps = flags.Int("steps");
-  options.rounds = flags.Int("rounds");
-  options.strategy = flags.Text("strategy");
-  options.mix_precision = flags.Text("precision") == "bf16";
+  options.model = spec.model();
+  options.batch = spec.batch();
+  options.steps = spec.steps();
+  options.rounds = spec.rounds();
+  options.strategy = spec.strategy();
+  options.mix_precision = spec.precision() == "bf16";
   const bool ours = options.model == "mini-inception";
-  if (ours && !flags.IsSet("strategy")) {
+  if (ours && !spec.has_strategy()) {
     ASSIGN_OR_RETURN(options.strategy, BuiltFile(kHybrid));
   }
-  if (flags.Text("peer") == "pytorch") {
+  if (spec.peer() == "pytorch") {
     if (!ours) return FlagError("flag --peer is pytorch, which has mini-inception only; --model is {}", options.model);
     options.peer = "pytorch";
     ASSIGN_OR_RETURN(const std::string script, BuiltFile(kPeerScript));
-    options.peer_command = {PeerPython(flags.Text("peer-python")), script};
+    options.peer_command = {PeerPython(spec.peer_python()), script};
   }
-  if (flags.IsSet("report")) {
-    ASSIGN_OR_RETURN(options.trainer, TrainerPath(flags));
+  if (spec.has_report()) {
+    ASSIGN_OR_RETURN(options.trainer, TrainerPath(spec));
     ASSIGN_OR_RETURN(options.graph, ExampleOf(options.model));
   }
-  ASSIGN_OR_RETURN(options.machine, ReadMachine(flags, /*processes=*/false));
+  ASSIGN_OR_RETURN(options.machine, ReadMachine(MachineFor(spec), /*processes=*/false));
   ASSIGN_OR_RETURN(const std::vector<TrainRow> rows, BenchmarkTrain(options));
-  for (const TrainRow& row : rows) RETURN_IF_ERROR(KeepRuns({row.graded}, flags));
-  if (flags.IsSet("report")) RETURN_IF_ERROR(WriteFileAtomically(flags.Text("report"), ToJson(rows)));
-  context.out << (flags.Text("format") == "json" ? ToJson(rows) : ToText(rows));
+  for (const TrainRow& row : rows) RETURN_IF_ERROR(KeepRuns({row.graded}, spec.history()));
+  if (spec.has_report()) RETURN_IF_ERROR(WriteFileAtomically(spec.report(), ToJson(rows)));
+  context.out << (spec.format() == "json" ? ToJson(rows) : ToText(rows));
   return kExitFinished;
 }
 
-absl::StatusOr<int> RunModelsOnDevice(const CommandContext& context) {
-  RETURN_IF_ERROR(CheckDevice(context.flags));
+absl::StatusOr<int> RunModelsOnDevice(const ContextOf<BenchmarkSpec>& context) {
+  RETURN_IF_ERROR(CheckDevice(context.spec));
   return RunModels(context);
 }
 
-absl::StatusOr<int> RunKernels(const CommandContext& context) {
-  RETURN_IF_ERROR(CheckDevice(context.flags));
+absl::StatusOr<int> RunKernels(const ContextOf<BenchmarkSpec>& context) {
+  RETURN_IF_ERROR(CheckDevice(context.spec));
   SessionOptions options;
-  options.threads_per_rank = static_cast<int>(context.flags.Int("threads"));
-  if (context.flags.Text("device") == "cuda") options.device.gpu = 0;
+  options.threads_per_rank = static_cast<int>(context.spec.threads());
+  if (context.spec.device() == "cuda") options.device.gpu = 0;
   ASSIGN_OR_RETURN(const KernelTarget target, OpenTarget(options));
   ASSIGN_OR_RETURN(const std::vector<KernelRow> rows,
-                   BenchmarkKernels(target, static_cast<int>(context.flags.Int("rounds"))));
-  context.out << (context.flags.Text("format") == "json" ? ToJson(rows) : ToText(rows));
+                   BenchmarkKernels(target, static_cast<int>(context.spec.rounds())));
+  context.out << (context.spec.format() == "json" ? ToJson(rows) : ToText(rows));
   return kExitFinished;
 }
 
-absl::StatusOr<int> RunCompile(const CommandContext& context) {
+absl::StatusOr<int> RunCompile(const ContextOf<BenchmarkSpec>& context) {
   CompileBenchmarkOptions options;
-  options.rounds = static_cast<int>(context.flags.Int("rounds"));
-  if (context.flags.IsSet("nodes")) {
-    options.cases = {{context.flags.Int("nodes"), static_cast<int>(context.flags.Int("dp")),
-                      static_cast<int>(context.flags.Int("mp"))}};
+  options.rounds = static_cast<int>(context.spec.rounds());
+  if (context.spec.has_nodes()) {
+    options.cases = {{context.spec.nodes(), static_cast<int>(context.spec.dp()), static_cast<int>(context.spec.mp())}};
   }
   ASSIGN_OR_RETURN(const std::vector<CompileRow> rows, BenchmarkCompile(options));
-  const std::string& format = context.flags.Text("format");
+  const std::string& format = context.spec.format();
   context.out << (format == "json" ? ToJson(rows) : format == "csv" ? ToCsv(rows) : ToText(rows));
   return kExitFinished;
 }
 
-absl::StatusOr<int> RunSearch(const CommandContext& context) {
-  const Flags& flags = context.flags;
+absl::StatusOr<int> RunSearch(const ContextOf<BenchmarkSpec>& context) {
+  const BenchmarkSpec& spec = context.spec;
   SearchBenchmarkOptions options;
-  if (flags.Given("model")) options.models = {flags.Text("model")};
-  if (flags.Given("ranks")) options.most_ranks = static_cast<int>(flags.Int("ranks"));
-  if (flags.Given("rounds")) options.rounds = static_cast<int>(flags.Int("rounds"));
-  if (const std::optional<SearchKind> one = FindSearch(flags.Text("search"))) options.searches = {*one};
-  if (flags.IsSet("memory")) options.memory_bytes = flags.Int("memory");
+  if (spec.has_model()) options.models = {spec.model()};
+  if (spec.has_ranks()) options.most_ranks = static_cast<int>(spec.ranks());
+  if (spec.has_rounds()) options.rounds = static_cast<int>(spec.rounds());
+  if (const std::optional<SearchKind> one = FindSearch(spec.search())) options.searches = {*one};
+  if (spec.has_memory()) options.memory_bytes = spec.memory();
   ASSIGN_OR_RETURN(const std::vector<SearchRow> rows, BenchmarkSearch(options));
-  context.out << (flags.Text("format") == "json" ? ToJson(rows) : ToText(rows));
+  context.out << (spec.format() == "json" ? ToJson(rows) : ToText(rows));
   return kExitFinished;
 }
 
-absl::StatusOr<int> RunSimulate(const CommandContext& context) {
+absl::StatusOr<int> RunSimulate(const ContextOf<BenchmarkSpec>& context) {
   SimulateBenchmarkOptions options;
-  options.rounds = static_cast<int>(context.flags.Int("rounds"));
+  options.rounds = static_cast<int>(context.spec.rounds());
   ASSIGN_OR_RETURN(const std::vector<SimulateRow> rows, BenchmarkSimulate(options));
-  context.out << (context.flags.Text("format") == "json" ? ToJson(rows) : ToText(rows));
+  context.out << (context.spec.format() == "json" ? ToJson(rows) : ToText(rows));
   return kExitFinished;
 }
 
@@ -270,67 +270,34 @@ int main(int argc, char** argv) {
   ProgramDefinition benchmark = {
       "benchmark",
       "measure Partita's speed as ratios",
-      BenchmarkFlags(),
+      BenchmarkSpec::default_instance(),
       {
-          {"comm",
-           "measure every collective among threads and processes, compared with Gloo and plain copies",
-           "",
-           {"format", "rounds", "ranks", "collective", "bytes", "device"},
-           RunComm},
-          {"faults",
-           "kill and stop ranks of real jobs and measure how soon the others exit",
-           "",
-           {"ranks", "kills", "stops", "seed", "trainer"},
-           RunFaults},
-          {"chaos",
-           "check recovery: kill and stop jobs, fill the disk, fail saves, damage files",
-           "",
-           {"format", "kills", "save-faults", "flips", "seed", "trainer"},
-           RunChaos},
-          {"checkpoint",
-           "measure how checkpoints slow concurrent steps, and their memory",
-           "",
-           {"format", "rounds", "steps", "batch", "model", "threads", "folder", "states"},
-           RunCheckpoint},
-          {"decode",
-           "measure pictures decoded and scaled by one core, compared with Pillow or torchvision",
-           "",
-           {"format", "rounds", "batch", "data", "image-size", "peer", "peer-python"},
-           RunDecode},
-          {"executor", "measure the executor's overhead per node", "", {"format", "rounds"}, RunExecutor},
-          {"halo",
-           "measure how much of a halo exchange the interior's computation hides",
-           "",
-           {"format", "rounds", "steps", "seconds", "batch", "model", "ranks"},
-           RunHalo},
-          {"kernels",
-           "measure each kernel as a share of the device's peak",
-           "",
-           {"format", "rounds", "device", "threads"},
-           RunKernels},
+          {"comm", "measure every collective among threads and processes, compared with Gloo and plain copies", "",
+           Runs<BenchmarkSpec>(RunComm)},
+          {"faults", "kill and stop ranks of real jobs and measure how soon the others exit", "",
+           Runs<BenchmarkSpec>(RunFaults)},
+          {"chaos", "check recovery: kill and stop jobs, fill the disk, fail saves, damage files", "",
+           Runs<BenchmarkSpec>(RunChaos)},
+          {"checkpoint", "measure how checkpoints slow concurrent steps, and their memory", "",
+           Runs<BenchmarkSpec>(RunCheckpoint)},
+          {"decode", "measure pictures decoded and scaled by one core, compared with Pillow or torchvision", "",
+           Runs<BenchmarkSpec>(RunDecode)},
+          {"executor", "measure the executor's overhead per node", "", Runs<BenchmarkSpec>(RunExecutor)},
+          {"halo", "measure how much of a halo exchange the interior's computation hides", "",
+           Runs<BenchmarkSpec>(RunHalo)},
+          {"kernels", "measure each kernel as a share of the device's peak", "", Runs<BenchmarkSpec>(RunKernels)},
           {"models",
            "measure training throughput and memory of models in each precision, compared with another framework", "",
-           ModelsFlags(), RunModelsOnDevice},
-          {"loop", "train one session as standard input says (started by models)", "", LoopCommandFlags(), RunLoop},
-          {"compile",
-           "measure partitioning, scheduling and proofs per node",
-           "",
-           {"format", "rounds", "nodes", "dp", "mp"},
-           RunCompile},
+           Runs<BenchmarkSpec>(RunModelsOnDevice)},
+          {"loop", "train one session as standard input says (started by models)", "", Runs<BenchmarkSpec>(RunLoop)},
+          {"compile", "measure partitioning, scheduling and proofs per node", "", Runs<BenchmarkSpec>(RunCompile)},
           {"oracle", "compare predicted with measured steps, and the predicted with the measured order of plans", "",
-           OracleFlags(), RunOracle},
-          {"search",
-           "measure each strategy search by layers and ranks, and the share of building its tables",
-           "",
-           {"format", "rounds", "model", "ranks", "search", "memory"},
-           RunSearch},
-          {"simulate", "measure simulating a step of up to 4,096 ranks", "", {"format", "rounds"}, RunSimulate},
-          {"train",
-           "measure training throughput, alone and compared with another framework",
-           "",
-           {"format", "rounds", "steps", "batch", "model", "precision", "peer", "peer-python", "strategy", "report",
-            "trainer", "cluster", "profile", "history"},
-           RunTrain},
+           Runs<BenchmarkSpec>(RunOracle)},
+          {"search", "measure each strategy search by layers and ranks, and the share of building its tables", "",
+           Runs<BenchmarkSpec>(RunSearch)},
+          {"simulate", "measure simulating a step of up to 4,096 ranks", "", Runs<BenchmarkSpec>(RunSimulate)},
+          {"train", "measure training throughput, alone and compared with another framework", "",
+           Runs<BenchmarkSpec>(RunTrain)},
       },
   };
   for (Command& command : benchmark.commands) {

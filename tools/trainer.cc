@@ -1,12 +1,12 @@
 // The trainer.
 #include <iostream>
 
+#include "proto/run.pb.h"
 #include "tools/commands/commands.h"
 #include "tools/commands/processes/armed_fail_points.h"
 #include "tools/program/exit_code.h"
 #include "tools/program/run_main.h"
 #include "tools/program/start/clean_start.h"
-#include "tools/trainer_flags.h"
 
 int main(int argc, char** argv) {
   using namespace partita;
@@ -18,7 +18,7 @@ int main(int argc, char** argv) {
   const ProgramDefinition trainer = {
       "trainer",
       "train a graph on many devices",
-      TrainerFlags(),
+      RunSpec::default_instance(),
       TrainerCommands(),
   };
   return RunMain(trainer, argc, argv);

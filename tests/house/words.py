@@ -31,7 +31,7 @@ SLIP = re.compile(
 QUOTED = re.compile(r'``.*?``|`[^`\n]*`|"[^"\n]*"')
 FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 COMMENT = re.compile(r"//(.*)$", re.MULTILINE)
-FLAG = re.compile(r'\b\w+Flag\((?:[^"()]|"(?:[^"\\\n]|\\.)*"|\([^()]*\))*\)')
+HELP = re.compile(r'\bhelp:(?:\s*"(?:[^"\\\n]|\\.)*")+')
 LITERAL = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
 
 
@@ -49,15 +49,14 @@ def only(matches, text):
 
 
 def prose(path, text):
-    """What of a file is prose: a document, the comments of a header, the help texts of a program's flags."""
+    """What of a file is prose: a document, the comments of a header, the help texts of flags in a proto."""
     if path.endswith(".md"):
         text = FENCE.sub(lambda match: blank(match.group()), text)
     elif path.endswith(".h"):
         text = only(COMMENT.finditer(text), text)
     else:
-        flags = "".join(only(LITERAL.finditer(call), call) if FLAG.fullmatch(call) else blank(call)
-                        for call in re.split(f"({FLAG.pattern})", text))
-        return flags
+        return "".join(only(LITERAL.finditer(call), call) if HELP.fullmatch(call) else blank(call)
+                       for call in re.split(f"({HELP.pattern})", text))
     return QUOTED.sub(lambda match: blank(match.group()), text)
 
 

@@ -5,8 +5,9 @@ import unittest
 from tests.house import repository, words
 
 # Help texts are checked in these programs; comments in all headers.
-HELP = ("tests/fuzz/fuzz.cc", "tools/benchmark_flags.cc", "tools/models/build_model.cc", "tools/peer/step_values.cc",
-        "tools/trainer_flags.cc")
+HELP = ("proto/flag.proto", "proto/run.proto", "tests/fuzz/fuzz.proto", "tools/benchmarks/benchmark.proto",
+        "tools/models/build_model.proto", "tools/peer/step_values.proto")
+
 
 def checked(paths):
     return [path for path in paths if path in HELP or path.endswith((".h", ".md"))]
@@ -41,8 +42,8 @@ class PlantedPhrases(unittest.TestCase):
                          ["a.h:1: 'held up against'; write: compare with"])
 
     def test_in_a_help_text(self):
-        text = 'Log("nobody");\nFlag f = IntFlag("n", "1", 0, Most(2),\n  "shift by so "\n  "many pixels");\n'
-        self.assertEqual(self.told("a_flags.cc", text), ["a_flags.cc:3: 'so many'; write: every N, N, at most N"])
+        text = 'choices: "nobody"\nhelp: "shift "\n  "by so "\n  "many pixels"\n'
+        self.assertEqual(self.told("a.proto", text), ["a.proto:3: 'so many'; write: every N, N, at most N"])
 
     def test_each_phrase(self):
         for slip in ("is reckoned", "gone on with", "the how manyth call", "is told", "tells of it", "Whoever waits",

@@ -62,32 +62,32 @@ void Print(const Profile& profile, const std::string& path, std::ostream& out) {
   out << fmt::format("written to      {}\n", path);
 }
 
-absl::Status CheckFlags(const Flags& flags) {
-  if (!flags.IsSet("save-profile"))
+absl::Status CheckFlags(const RunSpec& spec) {
+  if (!spec.output().has_save_profile())
     return FlagError("calibrate needs --save-profile=FILE, which ends in .pbtxt or .pb");
-  if (Searches(flags) && !flags.Given("ranks")) {
+  if (Searches(spec) && !spec.split().has_ranks()) {
     return FlagError("flag --search needs --ranks here: how many of this machine's ranks share the model");
   }
-  return CheckSearchFlags(flags);
+  return CheckSearchFlags(spec);
 }
 
 // What is measured, or the first that is.
-absl::StatusOr<Strategy> StrategyToMeasure(const Flags& flags, const Graph& graph) {
-  if (!Searches(flags)) return ReadStrategy(flags, graph, std::nullopt);
-  absl::StatusOr<Strategy> replicas = DataModelStrategy(graph, static_cast<int>(flags.Int("ranks")), 1);
+absl::StatusOr<Strategy> StrategyToMeasure(const RunSpec& spec, const Graph& graph) {
+  if (!Searches(spec)) return ReadStrategy(spec, graph, std::nullopt);
+  absl::StatusOr<Strategy> replicas = DataModelStrategy(graph, static_cast<int>(spec.split().ranks()), 1);
   if (!replicas.ok()) return WithContext("flag --search begins with replicas", replicas.status());
-  SetOptions(flags, *replicas);
+  SetOptions(spec, *replicas);
   return replicas;
 }
 
 // By each profile as `plan --search --profile` would.
-absl::StatusOr<SettledSearch> Search(const Flags& flags, const Model& model, const Strategy& first,
+absl::StatusOr<SettledSearch> Search(const RunSpec& spec, const Model& model, const Strategy& first,
                                      const CalibrationOptions& options) {
   return SearchUntilSettled(
       model, first, options, [&](const Profile& profile) -> absl::StatusOr<std::vector<Finalist>> {
         ASSIGN_OR_RETURN(Cluster cluster, ClusterOf(profile, /*processes=*/false));
         ASSIGN_OR_RETURN(ChosenStrategy chosen,
-                         ChosenStrategyOf(flags, model, /*exact=*/false, Machine{std::move(cluster), profile}));
+                         ChosenStrategyOf(spec, model, /*exact=*/false, Machine{std::move(cluster), profile}));
         return std::move(chosen.finalists);
       });
 }
@@ -102,26 +102,26 @@ void Print(const SettledSearch& search, std::ostream& out) {
                search.searches);
 }
 
-absl::StatusOr<int> RunCalibrate(const CommandContext& context) {
-  const Flags& flags = context.flags;
-  RETURN_IF_ERROR(CheckFlags(flags));
-  const std::string& path = flags.Text("save-profile");
-  RETURN_IF_ERROR(CheckOutputs(flags, {"save-profile", "save-strategy"}));
+absl::StatusOr<int> RunCalibrate(const ContextOf<RunSpec>& context) {
+  const RunSpec& spec = context.spec;
+  RETURN_IF_ERROR(CheckFlags(spec));
+  const std::string& path = spec.output().save_profile();
+  RETURN_IF_ERROR(CheckOutputs(spec));
   const absl::StatusOr<ProtoFormat> format = FormatOf(path);
   if (!format.ok() || *format == ProtoFormat::kJson) {
     return FlagError("flag --save-profile: {} ends in neither .pbtxt nor .pb", path);
   }
-  RETURN_IF_ERROR(SetUpLogging(flags));
-  ASSIGN_OR_RETURN(Model model, ReadModel(flags));
+  RETURN_IF_ERROR(SetUpLogging(spec));
+  ASSIGN_OR_RETURN(Model model, ReadModel(spec));
   AssumeScheduleLength(model);
-  ASSIGN_OR_RETURN(const Strategy strategy, StrategyToMeasure(flags, model.graph));
-  ASSIGN_OR_RETURN(const MachineSpeed speed, SpeedFor(flags, std::nullopt, strategy.mesh.size()));
-  CalibrationOptions options{ReadProgramOptions(flags, speed), ReadPlanOptions(flags, speed),
-                             flags.Int("steps") > 0 ? flags.Int("steps") : kSteps};
+  ASSIGN_OR_RETURN(const Strategy strategy, StrategyToMeasure(spec, model.graph));
+  ASSIGN_OR_RETURN(const MachineSpeed speed, SpeedFor(spec, std::nullopt, strategy.mesh.size()));
+  CalibrationOptions options{ReadProgramOptions(spec, speed), ReadPlanOptions(spec, speed),
+                             spec.train().steps() > 0 ? spec.train().steps() : kSteps};
   options.progress = [](const std::string& what) { spdlog::info("measuring {}", what); };
   SettledSearch search;
-  if (Searches(flags)) {
-    ASSIGN_OR_RETURN(search, Search(flags, model, strategy, options));
+  if (Searches(spec)) {
+    ASSIGN_OR_RETURN(search, Search(spec, model, strategy, options));
     Print(search, context.out);
   } else {
     ASSIGN_OR_RETURN(search.profile, MeasureMachine(model, {&strategy, 1}, options));
@@ -131,9 +131,9 @@ absl::StatusOr<int> RunCalibrate(const CommandContext& context) {
   profile.time = TimeNow();
   WarnOfSpread(profile);
   RETURN_IF_ERROR(WriteFileAtomically(path, PrintProfile(profile, *format)));
-  if (flags.IsSet("save-strategy")) {
+  if (spec.split().has_save_strategy()) {
     RETURN_IF_ERROR(
-        SaveFoundStrategy(search.finalists[0].candidate.strategy, search.finalists, flags.Text("save-strategy")));
+        SaveFoundStrategy(search.finalists[0].candidate.strategy, search.finalists, spec.split().save_strategy()));
   }
   Print(profile, path, context.out);
   return kExitFinished;
@@ -142,14 +142,9 @@ absl::StatusOr<int> RunCalibrate(const CommandContext& context) {
 }  // namespace
 
 Command CalibrateCommand() {
-  Command command{"calibrate", "measure a graph's kernels and the collectives on this machine", "GRAPH", ModelFlags(),
-                  RunCalibrate};
+  Command command{"calibrate", "measure a graph's kernels and the collectives on this machine", "GRAPH",
+                  Runs<RunSpec>(RunCalibrate)};
   command.choices = {{"device", {"host"}}};
-  for (const auto& flags : {StrategyFlags(), SearchFlags(), RunFlags(), AccelerationFlags()}) {
-    command.flags.insert(command.flags.end(), flags.begin(), flags.end());
-  }
-  std::erase_if(command.flags, [](const std::string& flag) { return flag == "cluster" || flag == "profile"; });
-  for (const char* flag : {"steps", "save-profile"}) command.flags.push_back(flag);
   return command;
 }
 

@@ -25,20 +25,20 @@ absl::Status CheckFeeds(const Program& program, const Graph& graph, const std::s
   return absl::OkStatus();
 }
 
-absl::StatusOr<int> Check(const CommandContext& context) {
-  ASSIGN_OR_RETURN(Model model, ReadModel(context.flags));
+absl::StatusOr<int> Check(const ContextOf<RunSpec>& context) {
+  ASSIGN_OR_RETURN(Model model, ReadModel(context.spec));
   AssumeScheduleLength(model);
-  ASSIGN_OR_RETURN(const std::optional<Machine> machine, ReadMachine(context.flags, /*processes=*/false));
-  ASSIGN_OR_RETURN(const Strategy strategy, ReadStrategy(context.flags, model.graph, machine));
-  ASSIGN_OR_RETURN(const MachineSpeed speed, SpeedFor(context.flags, machine, strategy.mesh.size()));
+  ASSIGN_OR_RETURN(const std::optional<Machine> machine, ReadMachine(context.spec.machine(), /*processes=*/false));
+  ASSIGN_OR_RETURN(const Strategy strategy, ReadStrategy(context.spec, model.graph, machine));
+  ASSIGN_OR_RETURN(const MachineSpeed speed, SpeedFor(context.spec, machine, strategy.mesh.size()));
   ProgramOptions options;
   options.speed = speed;
-  options.verify_passes = context.flags.Bool("verify-passes");
-  ASSIGN_OR_RETURN(const Program program, MakeProgramOf(context.flags, model, strategy, options));
-  RETURN_IF_ERROR(WithContext(context.flags.arguments()[0], CheckFeeds(program, model.graph, "")));
+  options.verify_passes = context.spec.debug().verify_passes();
+  ASSIGN_OR_RETURN(const Program program, MakeProgramOf(context.spec, model, strategy, options));
+  RETURN_IF_ERROR(WithContext(context.spec.model().graph(), CheckFeeds(program, model.graph, "")));
   for (const ModelEntry& entry : model.entries) {
     if (!entry.is_size()) continue;
-    RETURN_IF_ERROR(WithContext(context.flags.arguments()[0], CheckFeeds(program, entry.graph, entry.name)));
+    RETURN_IF_ERROR(WithContext(context.spec.model().graph(), CheckFeeds(program, entry.graph, entry.name)));
   }
   context.out << fmt::format("graph     ok: {} nodes, {} states\n", model.graph.nodes().size(),
                              model.graph.states().size());
@@ -57,10 +57,7 @@ absl::StatusOr<int> Check(const CommandContext& context) {
 }  // namespace
 
 Command CheckCommand() {
-  Command command{"check", "check a graph and a strategy without running them", "GRAPH", ModelFlags(), Check};
-  for (const std::string& flag : StrategyFlags()) command.flags.push_back(flag);
-  command.flags.push_back("verify-passes");
-  return command;
+  return {"check", "check a graph and a strategy without running them", "GRAPH", Runs<RunSpec>(Check)};
 }
 
 }  // namespace partita

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "proto/run.pb.h"
 #include "tools/program/program.h"
 
 namespace partita {

@@ -11,19 +11,19 @@
 namespace partita {
 namespace {
 
-absl::StatusOr<int> Convert(const CommandContext& context) {
-  const Flags& flags = context.flags;
-  if (!flags.IsSet("output")) return FlagError("convert needs --output=FILE: where the model is to be written");
-  RETURN_IF_ERROR(CheckOutputs(flags, {"output"}));
-  const std::string& folder = flags.arguments()[0];
+absl::StatusOr<int> Convert(const ContextOf<RunSpec>& context) {
+  const RunSpec& spec = context.spec;
+  if (!spec.predict().has_output()) return FlagError("convert needs --output=FILE: where the model is to be written");
+  RETURN_IF_ERROR(CheckOutputs(spec));
+  const std::string& folder = spec.model().graph();
   ASSIGN_OR_RETURN(const std::vector<int64_t> steps, CheckpointSteps(SystemDisk(), ResolveLink(folder)));
   if (!steps.empty()) {
     return InvalidArgument("{}: is a folder of checkpoints; expected one checkpoint, e.g. {}", folder,
                            StepFolder(folder, steps.back()));
   }
   ASSIGN_OR_RETURN(const SavedCheckpoint checkpoint, SavedCheckpoint::Open(folder));
-  RETURN_IF_ERROR(ConvertCheckpoint(checkpoint, flags.Text("output")));
-  context.out << fmt::format("{}: {} states of step {}\n", flags.Text("output"), checkpoint.record().states.size(),
+  RETURN_IF_ERROR(ConvertCheckpoint(checkpoint, spec.predict().output()));
+  context.out << fmt::format("{}: {} states of step {}\n", spec.predict().output(), checkpoint.record().states.size(),
                              checkpoint.record().step);
   return kExitFinished;
 }
@@ -31,7 +31,7 @@ absl::StatusOr<int> Convert(const CommandContext& context) {
 }  // namespace
 
 Command ConvertCommand() {
-  return {"convert", "write a checkpoint as one .safetensors file", "CHECKPOINT", {"output"}, Convert};
+  return {"convert", "write a checkpoint as one .safetensors file", "CHECKPOINT", Runs<RunSpec>(Convert)};
 }
 
 }  // namespace partita

@@ -33,30 +33,29 @@ constexpr int64_t kMostWords = 50;  // where the graph does not say it
 constexpr std::chrono::seconds kBetweenLines(2);
 
 // --most-words, or as many as the graph is trained on.
-int64_t MostWords(const Flags& flags, const Graph& graph) {
-  if (flags.Int("most-words") > 0) return flags.Int("most-words");
+int64_t MostWords(const RunSpec& spec, const Graph& graph) {
+  if (spec.predict().most_words() > 0) return spec.predict().most_words();
   const ValueId ids = graph.Find("ids");
   return ids == kNoValue || graph.type(ids).shape.size() != 2 ? kMostWords : graph.type(ids).shape[1];
 }
 
-SetDecoderOptions DecoderOptions(const Flags& flags, const Graph& graph) {
+SetDecoderOptions DecoderOptions(const RunSpec& spec, const Graph& graph) {
   SetDecoderOptions options;
-  options.beam.beam = flags.Int("beam");
-  options.beam.most_words = MostWords(flags, graph);
-  options.beam.length_penalty = flags.Float("length-penalty");
-  options.beam.coverage_penalty = flags.Float("coverage-penalty");
+  options.beam.beam = spec.predict().beam();
+  options.beam.most_words = MostWords(spec, graph);
+  options.beam.length_penalty = spec.predict().length_penalty();
+  options.beam.coverage_penalty = spec.predict().coverage_penalty();
   options.beam.begin = kBeginId;
   options.beam.end = kEndId;
   options.beam.never = {kPaddingId, kBeginId};
   return options;
 }
 
-absl::StatusOr<Program> DecodingProgram(const Flags& flags, const Model& model, const Strategy& strategy,
-                                        const MachineSpeed& speed) {
-  ASSIGN_OR_RETURN(Program program, MakeProgramOf(flags, model, strategy, ReadProgramOptions(flags, speed)));
+absl::StatusOr<Program> DecodingProgram(const RunSpec& spec, const RunPlan& plan) {
+  ASSIGN_OR_RETURN(Program program, ProgramOf(spec, plan, {}));
   for (const char* const entry : {kEncodeEntry, kStepEntry}) {
     const absl::Status there = program.PlaceOf(entry).status();
-    if (!there.ok()) return WithContext(flags.arguments()[0], there);
+    if (!there.ok()) return WithContext(spec.model().graph(), there);
   }
   return OnlyEntries(std::move(program), {kEncodeEntry, kStepEntry});
 }
@@ -78,42 +77,35 @@ std::string LineOf(const Hypothesis& hypothesis, const Vocabulary& vocabulary) {
   return fmt::format("{}\n", fmt::join(words, " "));
 }
 
-absl::Status CheckFlags(const Flags& flags) {
-  if (!flags.IsSet("load")) return FlagError("decode needs --load=FILE: what train --save wrote");
-  if (!flags.IsSet("output")) return FlagError("decode needs --output=FILE: a line for each sample");
-  if (!flags.IsSet("data")) return FlagError("decode needs --data=FOLDER with a vocabulary.txt");
-  if (flags.Text("long-pairs") == "skip") {
+absl::Status CheckFlags(const RunSpec& spec) {
+  if (!spec.model().has_load()) return FlagError("decode needs --load=FILE: what train --save wrote");
+  if (!spec.predict().has_output()) return FlagError("decode needs --output=FILE: a line for each sample");
+  if (!spec.dataset().has_data()) return FlagError("decode needs --data=FOLDER with a vocabulary.txt");
+  if (spec.dataset().pairs().long_pairs() == "skip") {
     return FlagError(
         "decode writes a line for each pair; with --long-pairs=skip some would be missing, with cut none is");
   }
-  return CheckOutputs(flags, {"output"});
+  return CheckOutputs(spec);
 }
 
-absl::StatusOr<int> RunDecode(const CommandContext& context) {
-  const Flags& flags = context.flags;
-  RETURN_IF_ERROR(SetUpLogging(flags));
-  RETURN_IF_ERROR(CheckAcceleration(flags));
-  RETURN_IF_ERROR(CheckDevice(flags));
-  RETURN_IF_ERROR(CheckFlags(flags));
-  ASSIGN_OR_RETURN(Model model, ReadModel(flags));
-  AssumeScheduleLength(model);
-  ASSIGN_OR_RETURN(const bool processes, IsOneOfSeveral());
-  ASSIGN_OR_RETURN(const std::optional<Machine> machine, ReadMachine(flags, processes));
-  ASSIGN_OR_RETURN(const Strategy strategy, ReadStrategy(flags, model.graph, machine));
-  ASSIGN_OR_RETURN(const MachineSpeed speed, SpeedFor(flags, machine, strategy.mesh.size()));
-  ASSIGN_OR_RETURN(Program program, DecodingProgram(flags, model, strategy, speed));
-  ASSIGN_OR_RETURN(const Vocabulary vocabulary, ReadVocabulary(flags.Text("data"), {}));
+absl::StatusOr<int> RunDecode(const ContextOf<RunSpec>& context) {
+  const RunSpec& spec = context.spec;
+  RETURN_IF_ERROR(CheckFlags(spec));
+  ASSIGN_OR_RETURN(RunPlan plan, PlanRun(spec));
+  const Model& model = plan.model;
+  AssumeScheduleLength(plan.model);
+  ASSIGN_OR_RETURN(Program program, DecodingProgram(spec, plan));
+  ASSIGN_OR_RETURN(const Vocabulary vocabulary, ReadVocabulary(spec.dataset().data(), {}));
   RETURN_IF_ERROR(CheckPairMarks(vocabulary));
   const EntryPoint& encode = *program.Find(kEncodeEntry);
   const auto reads = [&encode](const std::string& field) { return encode.FindInput(field) != nullptr; };
-  ASSIGN_OR_RETURN(std::optional<LoadedModel> loaded, OpenLoaded(flags, model, /*trains=*/false));
+  ASSIGN_OR_RETURN(std::optional<LoadedModel> loaded, OpenLoaded(spec, model, /*trains=*/false));
   ASSIGN_OR_RETURN(
       const TrainingData data,
-      ReadData(flags, model.graph, {.training = Need::kNo, .test = Need::kYes, .reads = reads, .empty_lines = true}));
-  SetDecoderOptions options = DecoderOptions(flags, model.graph);
-  ASSIGN_OR_RETURN(
-      const std::unique_ptr<Session> session,
-      StartSession(flags, strategy, data, std::move(program), ReadSessionOptions(flags, speed), std::move(loaded)));
+      ReadData(spec, model.graph, {.training = Need::kNo, .test = Need::kYes, .reads = reads, .empty_lines = true}));
+  SetDecoderOptions options = DecoderOptions(spec, model.graph);
+  ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
+                   StartSession(spec, plan, data, std::move(program), std::move(loaded)));
   const StopSignals signals;
   options.on_progress = LogProgress(*session, data.test->samples());
   ASSIGN_OR_RETURN(const auto decoded, DecodeSet(*session, *data.test, options, &signals.flag()));
@@ -129,8 +121,8 @@ absl::StatusOr<int> RunDecode(const CommandContext& context) {
     lines += empty ? "\n" : LineOf(hypothesis, vocabulary);
     cut += empty || hypothesis.ended ? 0 : 1;
   }
-  RETURN_IF_ERROR(WriteFileAtomically(flags.Text("output"), lines));
-  context.out << fmt::format("{}: {} samples, beam {}; {} did not end within {} words\n", flags.Text("output"),
+  RETURN_IF_ERROR(WriteFileAtomically(spec.predict().output(), lines));
+  context.out << fmt::format("{}: {} samples, beam {}; {} did not end within {} words\n", spec.predict().output(),
                              decoded->size(), options.beam.beam, cut, options.beam.most_words);
   return static_cast<int>(kExitFinished);
 }
@@ -138,15 +130,8 @@ absl::StatusOr<int> RunDecode(const CommandContext& context) {
 }  // namespace
 
 Command DecodeCommand() {
-  Command command{"decode", "write a saved model's translations of a test set, by beam search", "GRAPH", ModelFlags(),
-                  RunDecode};
-  for (const auto& flags : {StrategyFlags(), RunFlags(), AccelerationFlags(), DataFlags(), JobFlags(), LoadFlags()}) {
-    command.flags.insert(command.flags.end(), flags.begin(), flags.end());
-  }
-  for (const char* flag : {"output", "beam", "length-penalty", "coverage-penalty", "most-words", "delay-seed"}) {
-    command.flags.push_back(flag);
-  }
-  return command;
+  return {"decode", "write a saved model's translations of a test set, by beam search", "GRAPH",
+          Runs<RunSpec>(RunDecode)};
 }
 
 }  // namespace partita

@@ -43,26 +43,30 @@ absl::Status MakeLogFolder(const std::string& folder) {
 }
 
 // Where a job that is started again begins must be no surprise.
-absl::Status CheckRestarts(const CommandContext& context, const Flags& command) {
-  const bool restarts = context.flags.Int("max-restarts") > 0;
-  if (context.flags.Bool("elastic")) {
+absl::Status CheckRestarts(const ContextOf<RunSpec>& context, const RunSpec& command) {
+  const bool restarts = context.spec.launch().max_restarts() > 0;
+  if (context.spec.launch().elastic()) {
     if (!restarts) return FlagError("flag --elastic says how a job is started again: --max-restarts is needed");
     RETURN_IF_ERROR(CheckElastic(context.rest[0], command));
   }
-  if (!restarts || !command.Has("checkpoint") || !command.IsSet("checkpoint")) return absl::OkStatus();
-  if (command.Text("resume") == "auto") return absl::OkStatus();
+  if (!restarts || !command.checkpoints().has_checkpoint()) return absl::OkStatus();
+  if (command.checkpoints().resume() == "auto") return absl::OkStatus();
   return FlagError("flag --max-restarts: {} has --checkpoint, but would not go on from there: --resume=auto is needed",
                    context.rest[0]);
 }
 
-bool BeginsFromNothing(const Flags& command) { return command.Has("checkpoint") && !command.IsSet("checkpoint"); }
+bool BeginsFromNothing(const std::string& name, const RunSpec& command) {
+  const auto* const checkpoint =
+      CheckpointSpec::descriptor()->FindFieldByNumber(CheckpointSpec::kCheckpointFieldNumber);
+  return IsTakenBy(*checkpoint, name) && !command.checkpoints().has_checkpoint();
+}
 
 // All ranks, from their start to their end.
-absl::StatusOr<JobEnd> RunJob(const CommandContext& context, const LaunchedJob& job, std::ostream& error) {
-  const std::string& logs = context.flags.Text("log-dir");
+absl::StatusOr<JobEnd> RunJob(const ContextOf<RunSpec>& context, const LaunchedJob& job, std::ostream& error) {
+  const std::string& logs = context.spec.launch().log_dir();
   const int64_t of_each = logs.empty() ? 3 : 4;  // its outputs, its end, its log
   RETURN_IF_ERROR(CheckDescriptors(fmt::format("launch of {} ranks", job.ranks), of_each * job.ranks + kWhileItStarts));
-  int64_t port = context.flags.Int("port");
+  int64_t port = context.spec.launch().port();
   Socket reserved;  // rank 0 listens there while this is open
   if (port == 0) {
     Endpoint endpoint{kLoopback};
@@ -103,10 +107,11 @@ int64_t RanksLeft(const LaunchedJob& job, const JobEnd& end) {
 }
 
 // Again and again, as long as the flags allow it and it may help.
-absl::StatusOr<int> RunJobs(const CommandContext& context, const Flags& command, LaunchedJob job, std::ostream& error) {
-  Restarts restarts(context.flags.Int("max-restarts"));
-  const bool from_nothing = BeginsFromNothing(command);
-  if (from_nothing && context.flags.Int("max-restarts") > 0) {
+absl::StatusOr<int> RunJobs(const ContextOf<RunSpec>& context, const RunSpec& command, LaunchedJob job,
+                            std::ostream& error) {
+  Restarts restarts(context.spec.launch().max_restarts());
+  const bool from_nothing = BeginsFromNothing(context.rest[0], command);
+  if (from_nothing && context.spec.launch().max_restarts() > 0) {
     error << fmt::format("launch: {} has no --checkpoint: if it is started again, it begins from nothing\n",
                          job.line[0])
           << std::flush;
@@ -117,7 +122,7 @@ absl::StatusOr<int> RunJobs(const CommandContext& context, const Flags& command,
     std::string sentence = restarts.Sentence();
     ++job.start;
     if (again && from_nothing) sentence += ", from nothing";
-    if (again && context.flags.Bool("elastic")) {
+    if (again && context.spec.launch().elastic()) {
       job.ranks = RanksLeft(job, end);
       job.line = CommandFor(job.ranks, context.rest[0], command);
       sentence += fmt::format(", with {} rank{}", job.ranks, job.ranks == 1 ? "" : "s");
@@ -127,16 +132,20 @@ absl::StatusOr<int> RunJobs(const CommandContext& context, const Flags& command,
   }
 }
 
-absl::StatusOr<int> RunLaunch(const CommandContext& context) {
+absl::StatusOr<int> RunLaunch(const ContextOf<RunSpec>& context) {
   if (context.rest.empty()) return FlagError("launch needs a command behind `--`: launch -- train --dp=2 GRAPH");
-  ASSIGN_OR_RETURN(const Flags command, context.parse(context.rest));  // looked at here, once for all
-  LaunchedJob job{.line = context.rest, .ranks = context.flags.Int("nproc")};
-  if (!context.flags.IsSet("nproc")) {
-    ASSIGN_OR_RETURN(job.ranks, RanksOf(command));
+  RunSpec command;
+  RETURN_IF_ERROR(context.parse(context.rest, command));  // looked at here, once for all
+  LaunchedJob job{.line = context.rest, .ranks = context.spec.launch().nproc()};
+  if (!context.spec.launch().has_nproc()) {
+    job.ranks = 1;
+    if (IsSplit(context.rest[0])) {
+      ASSIGN_OR_RETURN(job.ranks, RanksOf(command));
+    }
   }
-  if (command.Has("threads")) job.threads = command.Int("threads");
+  job.threads = command.execution().threads();
   RETURN_IF_ERROR(CheckRestarts(context, command));
-  RETURN_IF_ERROR(MakeLogFolder(context.flags.Text("log-dir")));
+  RETURN_IF_ERROR(MakeLogFolder(context.spec.launch().log_dir()));
   QueuedOutput error(STDERR_FILENO);
   const absl::StatusOr<int> code = RunJobs(context, command, std::move(job), error);
   error.Finish(kLastPatience).IgnoreError();  // there is nowhere to say it
@@ -146,12 +155,8 @@ absl::StatusOr<int> RunLaunch(const CommandContext& context) {
 }  // namespace
 
 Command LaunchCommand() {
-  return {"launch",
-          "run a command with a process for each rank: launch -- train --dp=2 GRAPH",
-          "",
-          {"nproc", "max-restarts", "elastic", "log-dir", "port"},
-          RunLaunch,
-          /*passes_on=*/true};
+  return {"launch", "run a command with a process for each rank: launch -- train --dp=2 GRAPH", "",
+          Runs<RunSpec>(RunLaunch), /*passes_on=*/true};
 }
 
 }  // namespace partita

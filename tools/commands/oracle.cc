@@ -8,19 +8,19 @@
 namespace partita {
 namespace {
 
-absl::StatusOr<int> RunOracle(const CommandContext& context) {
-  const std::string path = HistoryPath(context.flags);
+absl::StatusOr<int> RunOracle(const ContextOf<RunSpec>& context) {
+  const std::string path = HistoryPath(context.spec.output().history());
   if (path.empty()) return FlagError("oracle needs --history=FILE: neither HOME nor XDG_CACHE_HOME is set");
   ASSIGN_OR_RETURN(const std::vector<GradedRun> runs, LoadHistory(path));
   const std::vector<ErrorSummary> errors = SummariseErrors(runs);
-  context.out << (context.flags.Text("format") == "json" ? ToJson(errors) : ToText(errors));
+  context.out << (context.spec.output().format() == "json" ? ToJson(errors) : ToText(errors));
   return kExitFinished;
 }
 
 }  // namespace
 
 Command OracleCommand() {
-  Command command{"oracle", "compare predicted with measured times of past runs", "", {"history", "format"}, RunOracle};
+  Command command{"oracle", "compare predicted with measured times of past runs", "", Runs<RunSpec>(RunOracle)};
   command.choices = {{"format", {"text", "json"}}};
   return command;
 }

@@ -1,11 +1,14 @@
 // `trainer plan`: what would run: groups, layouts, kernels, bytes, memory and work, without running anything; why its
 // step takes so long, what another strategy does otherwise, what would make it fit.
+#include <algorithm>
 #include <optional>
 #include <utility>
 
 #include "graph/proto_io/proto_io.h"
 #include "graph/proto_io/proto_io_message.h"
 #include "graph/read/model_entries.h"
+#include "graph/text/text.h"
+#include "graph/value/node_name.h"
 #include "ops/registry.h"
 #include "partitioner/choose/ranked_finalists.h"
 #include "partitioner/data_model_strategy.h"
@@ -35,27 +38,31 @@ namespace partita {
 namespace {
 
 // What is told of times is told of machines, and one thing at a time.
-absl::Status CheckFlags(const Flags& flags) {
-  const bool machine = flags.IsSet("cluster") || flags.IsSet("profile");
-  if (flags.IsSet("trace") && !machine) {
+absl::Status CheckFlags(const RunSpec& spec) {
+  const bool machine = spec.machine().has_cluster() || spec.machine().has_profile();
+  if (spec.output().has_trace() && !machine) {
     return FlagError("flag --trace: a predicted timeline needs --cluster or --profile: the machines that it is for");
   }
-  for (const char* flag : {"diff", "explain", "page", "repair"}) {
-    if (flags.Given(flag) && !machine) {
+  const std::pair<const char*, bool> of_machines[] = {{"diff", spec.split().has_diff()},
+                                                      {"explain", spec.plan().has_explain()},
+                                                      {"page", spec.plan().has_page()},
+                                                      {"repair", spec.split().has_repair()}};
+  for (const auto& [flag, given] : of_machines) {
+    if (given && !machine) {
       return FlagError("flag --{} needs --cluster or --profile: the machines that are planned for", flag);
     }
   }
-  if (flags.IsSet("diff") && flags.Bool("explain")) {
+  if (spec.split().has_diff() && spec.plan().explain()) {
     return FlagError("flags --diff and --explain are given; one of them is allowed");
   }
-  for (const char* flag : {"trace", "page"}) {
-    if (!flags.IsSet("diff") || !flags.IsSet(flag)) continue;
-    return FlagError("flags --diff and --{} are given; a picture is of one plan", flag);
+  if (spec.split().has_diff() && (spec.output().has_trace() || spec.plan().has_page())) {
+    return FlagError("flags --diff and --{} are given; a picture is of one plan",
+                     spec.output().has_trace() ? "trace" : "page");
   }
-  if (flags.Text("format") == "dot" && (flags.IsSet("diff") || flags.Bool("explain"))) {
+  if (spec.output().format() == "dot" && (spec.split().has_diff() || spec.plan().explain())) {
     return FlagError("flag --format is dot; --explain and --diff have text and json");
   }
-  const std::string &solver = flags.Text("solver"), &search = flags.Text("search");
+  const std::string &solver = spec.split().solver(), &search = spec.split().search();
   if (solver != "own" && search != "placement" && search != "auto") {
     return FlagError("flag --solver is {}, which solves placements; --search is {}, and placement or auto is needed",
                      solver, search);
@@ -65,7 +72,7 @@ absl::Status CheckFlags(const Flags& flags) {
 
 class Planning {
  public:
-  explicit Planning(const CommandContext& context) : flags_(context.flags), out_(context.out) {}
+  explicit Planning(const ContextOf<RunSpec>& context) : spec_(context.spec), out_(context.out) {}
 
   absl::StatusOr<int> Run() {
     RETURN_IF_ERROR(Read());
@@ -73,41 +80,62 @@ class Planning {
     if (chosen_.batch > 0) {
       ASSIGN_OR_RETURN(model_, WithBatch(model_, chosen_.batch, Ops()));
     }
-    if (flags_.Bool("repair")) RETURN_IF_ERROR(Fit());
-    if (flags_.IsSet("diff")) return Diff();
-    if (flags_.Bool("explain")) return Explain();
+    if (spec_.debug().has_dump_after()) return Dump();
+    if (spec_.split().repair()) RETURN_IF_ERROR(Fit());
+    if (spec_.split().has_diff()) return Diff();
+    if (spec_.plan().explain()) return Explain();
     return Plan();
   }
 
  private:
+  absl::StatusOr<int> Dump() {
+    const std::string& wanted = spec_.debug().dump_after();
+    ASSIGN_OR_RETURN(const MachineSpeed speed, SpeedFor(spec_, machine_, chosen_.strategy.mesh.size()));
+    ProgramOptions options = ReadProgramOptions(spec_, speed);
+    options.count_votes = spec_.plan().processes();
+    options.given = AssumedForms(model_.graph);
+    std::vector<std::string> passes;
+    std::string graphs;
+    options.after_pass = [&](const std::string& pass, const std::string& entry, const Graph& graph) {
+      if (std::ranges::find(passes, pass) == passes.end()) passes.push_back(pass);
+      if (pass == wanted) graphs += fmt::format("// {} after {}\n{}\n", entry, pass, ToText(graph));
+    };
+    RETURN_IF_ERROR(MakeProgramOf(spec_, model_, chosen_.strategy, options).status());
+    if (graphs.empty()) {
+      return FlagError("flag --dump-after: no pass {} ran{}", Quoted(wanted), Suggestion(wanted, passes));
+    }
+    out_ << graphs;
+    return kExitFinished;
+  }
+
   absl::Status Read() {
-    ASSIGN_OR_RETURN(objective_, ReadObjective(flags_));
-    ASSIGN_OR_RETURN(machine_, ReadMachine(flags_, flags_.Bool("processes")));
-    ASSIGN_OR_RETURN(model_, ReadModel(flags_));
+    ASSIGN_OR_RETURN(objective_, ReadObjective(spec_));
+    ASSIGN_OR_RETURN(machine_, ReadMachine(spec_.machine(), spec_.plan().processes()));
+    ASSIGN_OR_RETURN(model_, ReadModel(spec_));
     AssumeScheduleLength(model_);
     return absl::OkStatus();
   }
 
   // Where no plan that a search finds fits, repairs begin with replicas.
   absl::StatusOr<ChosenStrategy> Chosen() const {
-    if (!flags_.Bool("repair")) return ChosenStrategyOf(flags_, model_, /*exact=*/false, machine_, objective_);
+    if (!spec_.split().repair()) return ChosenStrategyOf(spec_, model_, /*exact=*/false, machine_, objective_);
     ChosenStrategy chosen;
-    if (!Searches(flags_)) {
-      ASSIGN_OR_RETURN(chosen.strategy, ReadStrategy(flags_, model_.graph, machine_));
+    if (!Searches(spec_)) {
+      ASSIGN_OR_RETURN(chosen.strategy, ReadStrategy(spec_, model_.graph, machine_));
       return chosen;
     }
-    absl::StatusOr<ChosenStrategy> found = ChosenStrategyOf(flags_, model_, /*exact=*/false, machine_);
+    absl::StatusOr<ChosenStrategy> found = ChosenStrategyOf(spec_, model_, /*exact=*/false, machine_);
     if (!absl::IsResourceExhausted(found.status())) return found;
-    const auto ranks = static_cast<int>(RanksOn(*machine_, flags_));
+    const auto ranks = static_cast<int>(RanksOn(*machine_, spec_));
     ASSIGN_OR_RETURN(chosen.strategy, DataModelStrategy(model_.graph, ranks, 1));
-    SetOptions(flags_, chosen.strategy);
+    SetOptions(spec_, chosen.strategy);
     return chosen;
   }
 
   // Of the chosen strategy, which is compiled for it once.
   absl::StatusOr<const PredictedPlan*> Predicted() {
     if (!predicted_) {
-      ASSIGN_OR_RETURN(predicted_, PredictedPlanOf(flags_, model_, *machine_, chosen_.strategy));
+      ASSIGN_OR_RETURN(predicted_, PredictedPlanOf(spec_, model_, *machine_, chosen_.strategy));
     }
     return &*predicted_;
   }
@@ -116,7 +144,7 @@ class Planning {
   absl::Status Fit() {
     ASSIGN_OR_RETURN(const PredictedPlan* const plan, Predicted());
     ASSIGN_OR_RETURN(FittingStrategy fitting,
-                     FittingStrategyOf(flags_, model_, *machine_, chosen_.strategy, *plan, out_));
+                     FittingStrategyOf(spec_, model_, *machine_, chosen_.strategy, *plan, out_));
     if (fitting.reasons.empty()) return absl::OkStatus();
     chosen_.strategy = std::move(fitting.strategy);
     repairs_ = std::move(fitting.reasons);
@@ -127,7 +155,7 @@ class Planning {
 
   absl::StatusOr<int> Plan() {
     const bool tells_objective = objective_.kind != ObjectiveKind::kStep;
-    if (tells_objective || flags_.IsSet("page")) RETURN_IF_ERROR(Predicted().status());
+    if (tells_objective || spec_.plan().has_page()) RETURN_IF_ERROR(Predicted().status());
     absl::StatusOr<PlanProto> plan = MakePlanOfChosen();
     // What would make it fit; why it does not is said by who found out.
     if (absl::IsResourceExhausted(plan.status()) && machine_) Fit().IgnoreError();
@@ -137,14 +165,14 @@ class Planning {
     }
     AddFinalists(chosen_.finalists, *plan);
     for (const std::string& why : chosen_.left_out) plan->add_left_out(why);
-    if (flags_.IsSet("page")) {
+    if (spec_.plan().has_page()) {
       ASSIGN_OR_RETURN(const PredictedPlan* const predicted, Predicted());
       const Explanation explanation = partita::Explain(*predicted);
       RETURN_IF_ERROR(SavePage(Explained(*predicted, explanation)));
     }
     RETURN_IF_ERROR(TellChosen());
-    const std::string& format = flags_.Text("format");
-    const bool full = flags_.Bool("full");
+    const std::string& format = spec_.output().format();
+    const bool full = spec_.plan().full();
     if (format == "json") {
       out_ << PrintMessage(*plan, ProtoFormat::kJson);
     } else if (format == "dot") {
@@ -157,27 +185,27 @@ class Planning {
 
   // Of a program that was predicted already, that one.
   absl::StatusOr<PlanProto> MakePlanOfChosen() const {
-    ASSIGN_OR_RETURN(const MachineSpeed speed, SpeedFor(flags_, machine_, chosen_.strategy.mesh.size()));
-    const Spread spread = flags_.Bool("processes") ? Spread::kProcesses : Spread::kThreads;
-    ProgramOptions options = ReadProgramOptions(flags_, speed);
+    ASSIGN_OR_RETURN(const MachineSpeed speed, SpeedFor(spec_, machine_, chosen_.strategy.mesh.size()));
+    const Spread spread = spec_.plan().processes() ? Spread::kProcesses : Spread::kThreads;
+    ProgramOptions options = ReadProgramOptions(spec_, speed);
     options.count_votes = spread == Spread::kProcesses;
     options.given = AssumedForms(model_.graph);
     Program made;
     if (!predicted_) {
-      ASSIGN_OR_RETURN(made, MakeProgramOf(flags_, model_, chosen_.strategy, options));
+      ASSIGN_OR_RETURN(made, MakeProgramOf(spec_, model_, chosen_.strategy, options));
     }
     const Program& program = predicted_ ? predicted_->program : made;
     const absl::StatusOr<std::unique_ptr<Backend>> backend =
-        Backend::OpenToPlan(program.ranks(), spread, ReadPlanOptions(flags_, speed));
+        Backend::OpenToPlan(program.ranks(), spread, ReadPlanOptions(spec_, speed));
     RETURN_IF_ERROR(AsNoDevice(backend.status()));
     return MakePlan(model_.name, program, **backend, machine_ ? &machine_->cluster : nullptr,
-                    machine_ ? KernelTimesOf(*machine_, program.ranks()) : KernelTimes(), flags_.Text("trace"));
+                    machine_ ? KernelTimesOf(*machine_, program.ranks()) : KernelTimes(), spec_.output().trace());
   }
 
   // What was found or repaired, before what is told of it.
   absl::Status TellChosen() {
-    if (flags_.IsSet("save-strategy")) RETURN_IF_ERROR(Save(flags_.Text("save-strategy")));
-    const bool text = flags_.Text("format") == "text";
+    if (spec_.split().has_save_strategy()) RETURN_IF_ERROR(Save(spec_.split().save_strategy()));
+    const bool text = spec_.output().format() == "text";
     if (text && !chosen_.finalists.empty())
       out_ << FormatFinalists(chosen_.finalists) << "\n" << FormatWords(chosen_.finalists) << "\n";
     if (!text || objective_.kind == ObjectiveKind::kStep) return absl::OkStatus();
@@ -193,7 +221,7 @@ class Planning {
     ASSIGN_OR_RETURN(const int64_t batch, BatchFor(objective_, model_.graph));
     const PlanFigures figures{plan->step.seconds(), plan->memory.total, plan->program.ranks(), batch};
     absl::StatusOr<PlanObjectiveProto> told = ObjectiveToProto(objective_, figures);
-    if (!told.ok()) return WithContext(flags_.Text("curve"), told.status());
+    if (!told.ok()) return WithContext(spec_.plan().curve(), told.status());
     return told;
   }
 
@@ -207,12 +235,12 @@ class Planning {
     RETURN_IF_ERROR(Fit());
     ASSIGN_OR_RETURN(const PredictedPlan* const plan, Predicted());
     RETURN_IF_ERROR(TellChosen());
-    if (flags_.IsSet("trace")) RETURN_IF_ERROR(SaveTimelines(plan->step.timelines, flags_.Text("trace")));
+    if (spec_.output().has_trace()) RETURN_IF_ERROR(SaveTimelines(plan->step.timelines, spec_.output().trace()));
     const Explanation explanation = partita::Explain(*plan);
     const ExplainedPlan explained = Explained(*plan, explanation);
-    if (flags_.IsSet("page")) RETURN_IF_ERROR(SavePage(explained));
-    out_ << (flags_.Text("format") == "json" ? ExplanationToJson(explained)
-                                             : ExplanationToText(explained, flags_.Bool("full")));
+    if (spec_.plan().has_page()) RETURN_IF_ERROR(SavePage(explained));
+    out_ << (spec_.output().format() == "json" ? ExplanationToJson(explained)
+                                               : ExplanationToText(explained, spec_.plan().full()));
     return kExitFinished;
   }
 
@@ -221,31 +249,31 @@ class Planning {
   }
 
   absl::Status SavePage(const ExplainedPlan& explained) const {
-    return WriteFileAtomically(flags_.Text("page"), PlanToHtml(explained));
+    return WriteFileAtomically(spec_.plan().page(), PlanToHtml(explained));
   }
 
   absl::StatusOr<int> Diff() {
-    const std::string& path = flags_.Text("diff");
+    const std::string& path = spec_.split().diff();
     ASSIGN_OR_RETURN(const Strategy other, LoadStrategy(path));
     RETURN_IF_ERROR(WithContext(path, CheckStrategy(other, model_.graph)));
     ASSIGN_OR_RETURN(const PredictedPlan* const plan, Predicted());
-    const absl::StatusOr<PredictedPlan> with_other = PredictedPlanOf(flags_, model_, *machine_, other);
+    const absl::StatusOr<PredictedPlan> with_other = PredictedPlanOf(spec_, model_, *machine_, other);
     if (!with_other.ok()) return WithContext(path, with_other.status());
     RETURN_IF_ERROR(TellChosen());
     const DifferingPlan a{NameOfChosen(), *plan}, b{path, *with_other};
     const PlanDifference difference = DifferenceOf(*plan, *with_other);
-    out_ << (flags_.Text("format") == "json" ? DifferenceToJson(a, b, difference)
-                                             : DifferenceToText(a, b, difference, flags_.Bool("full")));
+    out_ << (spec_.output().format() == "json" ? DifferenceToJson(a, b, difference)
+                                               : DifferenceToText(a, b, difference, spec_.plan().full()));
     return kExitFinished;
   }
 
   std::string NameOfChosen() const {
     if (!repairs_.empty()) return "repaired";
-    if (Searches(flags_)) return "found by --search=" + flags_.Text("search");
-    return flags_.IsSet("strategy") ? flags_.Text("strategy") : "of --dp and --mp";
+    if (Searches(spec_)) return "found by --search=" + spec_.split().search();
+    return spec_.split().has_strategy() ? spec_.split().strategy() : "of --dp and --mp";
   }
 
-  const Flags& flags_;
+  const RunSpec& spec_;
   std::ostream& out_;
   Model model_;
   Objective objective_;
@@ -255,27 +283,19 @@ class Planning {
   std::optional<PredictedPlan> predicted_;
 };
 
-absl::StatusOr<int> RunPlan(const CommandContext& context) {
-  const Flags& flags = context.flags;
-  RETURN_IF_ERROR(SetUpLogging(flags));
-  RETURN_IF_ERROR(CheckAcceleration(flags));
-  RETURN_IF_ERROR(CheckFlags(flags));
-  RETURN_IF_ERROR(CheckOutputs(flags, {"save-strategy", "trace", "page"}));
+absl::StatusOr<int> RunPlan(const ContextOf<RunSpec>& context) {
+  const RunSpec& spec = context.spec;
+  RETURN_IF_ERROR(SetUpLogging(spec));
+  RETURN_IF_ERROR(CheckAcceleration(spec));
+  RETURN_IF_ERROR(CheckFlags(spec));
+  RETURN_IF_ERROR(CheckOutputs(spec));
   return Planning(context).Run();
 }
 
 }  // namespace
 
 Command PlanCommand() {
-  Command command{"plan", "show what would run: layouts, bytes, memory, work", "GRAPH", ModelFlags(), RunPlan};
-  for (const auto& flags : {StrategyFlags(), SearchFlags(), ObjectiveFlags(), RunFlags(), AccelerationFlags()}) {
-    command.flags.insert(command.flags.end(), flags.begin(), flags.end());
-  }
-  for (const char* flag :
-       {"solver", "solver-seconds", "processes", "explain", "diff", "repair", "trace", "page", "format", "full"}) {
-    command.flags.push_back(flag);
-  }
-  return command;
+  return {"plan", "show what would run: layouts, bytes, memory, work", "GRAPH", Runs<RunSpec>(RunPlan)};
 }
 
 }  // namespace partita

@@ -11,9 +11,9 @@
 namespace partita {
 namespace {
 
-absl::StatusOr<int> RunPostMortem(const CommandContext& context) {
-  RETURN_IF_ERROR(SetUpLogging(context.flags));
-  ASSIGN_OR_RETURN(const FlightRun run, LoadFlightRun(context.flags.arguments()[0]));
+absl::StatusOr<int> RunPostMortem(const ContextOf<RunSpec>& context) {
+  RETURN_IF_ERROR(SetUpLogging(context.spec));
+  ASSIGN_OR_RETURN(const FlightRun run, LoadFlightRun(context.spec.model().graph()));
   for (const std::string& unread : run.unread) spdlog::warn("{}", unread);
   context.out << FindCause(run.records).sentence << "\n";
   return kExitFinished;
@@ -22,11 +22,8 @@ absl::StatusOr<int> RunPostMortem(const CommandContext& context) {
 }  // namespace
 
 Command PostMortemCommand() {
-  return {"post-mortem",
-          "show which ranks waited for which when a job failed (see --flight-recorder)",
-          "FOLDER",
-          {"log"},
-          RunPostMortem};
+  return {"post-mortem", "show which ranks waited for which when a job failed (see --flight-recorder)", "FOLDER",
+          Runs<RunSpec>(RunPostMortem)};
 }
 
 }  // namespace partita

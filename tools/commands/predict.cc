@@ -1,6 +1,8 @@
 // `trainer predict`: what saved parameters make of every sample of the test set.
-#include "graph/ir/op_definition.h"
-#include "graph/make_program.h"
+#include <set>
+
+#include "graph/ir/entry_point.h"
+#include "graph/passes/drop_unused.h"
 #include "runtime/base/status.h"
 #include "runtime/train/predictor.h"
 #include "runtime/train/stop_vote.h"
@@ -9,9 +11,7 @@
 #include "tools/commands/input/data/data.h"
 #include "tools/commands/input/inputs.h"
 #include "tools/commands/input/loaded_model.h"
-#include "tools/commands/input/machine.h"
 #include "tools/commands/input/pixel_forms.h"
-#include "tools/commands/input/run_options.h"
 #include "tools/commands/output/outputs.h"
 #include "tools/commands/output/prediction_file.h"
 #include "tools/commands/output/report.h"
@@ -25,22 +25,19 @@ namespace partita {
 namespace {
 
 // --value, or what the loss looks at first.
-std::string PredictedValue(const Flags& flags, const Graph& graph) {
-  if (flags.IsSet("value")) return flags.Text("value");
+std::string PredictedValue(const RunSpec& spec, const Graph& graph) {
+  if (spec.predict().has_value()) return spec.predict().value();
   const Node& loss = graph.node(graph.value(graph.loss).producer);
   return graph.value(loss.inputs[0]).name;
 }
 
-absl::StatusOr<Program> PredictionProgram(const Flags& flags, const Model& model, const Strategy& strategy,
-                                          const MachineSpeed& speed, const std::string& value,
-                                          const GivenForms& given) {
-  ProgramOptions options = ReadProgramOptions(flags, speed);
-  options.given = given;
-  options.predictions = {value};
-  options.entries = false;
-  ASSIGN_OR_RETURN(options.count_votes, IsOneOfSeveral());
-  ASSIGN_OR_RETURN(Program program, MakeProgramOf(flags, model, strategy, options));
-  return OnlyEntries(std::move(program), {kPredictEntry});
+// The fields of inputs that a value of the graph depends on.
+absl::StatusOr<std::set<std::string>> FieldsOf(const RunSpec& spec, const Graph& graph, const std::string& value) {
+  const absl::StatusOr<Graph> predicted = OnlyResults(graph, {value});
+  if (!predicted.ok()) return WithContext(spec.model().graph(), predicted.status());
+  std::set<std::string> fields;
+  for (const EntryInput& input : InputsOf(*predicted)) fields.insert(input.field);
+  return fields;
 }
 
 // None where samples have none.
@@ -51,42 +48,30 @@ std::vector<std::string> NamesOf(const BatchSource& set, int64_t samples) {
   return names;
 }
 
-absl::StatusOr<int> RunPredict(const CommandContext& context) {
-  const Flags& flags = context.flags;
-  RETURN_IF_ERROR(SetUpLogging(flags));
-  RETURN_IF_ERROR(CheckAcceleration(flags));
-  RETURN_IF_ERROR(CheckDevice(flags));
-  if (!flags.IsSet("load")) return FlagError("predict needs --load=FILE: what train --save wrote");
-  if (!flags.IsSet("output")) return FlagError("predict needs --output=FILE, which ends in .npy or .csv");
-  RETURN_IF_ERROR(CheckPredictionPath(flags.Text("output")));
-  RETURN_IF_ERROR(CheckOutputs(flags, {"output"}));
-  ASSIGN_OR_RETURN(Model model, ReadModel(flags));
-  AssumeScheduleLength(model);
-  ASSIGN_OR_RETURN(const bool processes, IsOneOfSeveral());
-  ASSIGN_OR_RETURN(const std::optional<Machine> machine, ReadMachine(flags, processes));
-  ASSIGN_OR_RETURN(const Strategy strategy, ReadStrategy(flags, model.graph, machine));
-  ASSIGN_OR_RETURN(const MachineSpeed speed, SpeedFor(flags, machine, strategy.mesh.size()));
-  const std::string value = PredictedValue(flags, model.graph);
-  ASSIGN_OR_RETURN(Program program, PredictionProgram(flags, model, strategy, speed, value, {}));
-  const EntryPoint& entry = *program.Find(kPredictEntry);
-  const auto reads = [&entry](const std::string& field) { return entry.FindInput(field) != nullptr; };
-  ASSIGN_OR_RETURN(std::optional<LoadedModel> loaded, OpenLoaded(flags, model, /*trains=*/false));
+absl::StatusOr<int> RunPredict(const ContextOf<RunSpec>& context) {
+  const RunSpec& spec = context.spec;
+  if (!spec.model().has_load()) return FlagError("predict needs --load=FILE: what train --save wrote");
+  if (!spec.predict().has_output()) return FlagError("predict needs --output=FILE, which ends in .npy or .csv");
+  RETURN_IF_ERROR(CheckPredictionPath(spec.predict().output()));
+  RETURN_IF_ERROR(CheckOutputs(spec));
+  ASSIGN_OR_RETURN(RunPlan plan, PlanRun(spec));
+  const Model& model = plan.model;
+  AssumeScheduleLength(plan.model);
+  const std::string value = PredictedValue(spec, model.graph);
+  ASSIGN_OR_RETURN(const std::set<std::string> fields, FieldsOf(spec, model.graph, value));
+  ASSIGN_OR_RETURN(std::optional<LoadedModel> loaded, OpenLoaded(spec, model, /*trains=*/false));
   const std::optional<Beginning> beginning = loaded->beginning();
   const DataRequest request = {.training = Need::kNo,
                                .test = Need::kYes,
                                .preprocessing = PreprocessingOf(beginning),
                                .scales = ScalesOf(beginning),
-                               .reads = reads,
+                               .reads = [&fields](const std::string& field) { return fields.contains(field); },
                                .empty_lines = true};
-  ASSIGN_OR_RETURN(const TrainingData data, ReadData(flags, model.graph, request));
+  ASSIGN_OR_RETURN(const TrainingData data, ReadData(spec, model.graph, request));
   RETURN_IF_ERROR(CheckImages(*beginning, data));
-  // Which fields are needed, the program says; what is given in them, the data.
-  if (!data.pixels.empty()) {
-    ASSIGN_OR_RETURN(program, PredictionProgram(flags, model, strategy, speed, value, GivenFormsOf(data)));
-  }
-  ASSIGN_OR_RETURN(
-      const std::unique_ptr<Session> session,
-      StartSession(flags, strategy, data, std::move(program), ReadSessionOptions(flags, speed), std::move(loaded)));
+  ASSIGN_OR_RETURN(Program program, ProgramOf(spec, plan, GivenFormsOf(data), {value}));
+  ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
+                   StartSession(spec, plan, data, std::move(program), std::move(loaded)));
   const StopSignals signals;
   ASSIGN_OR_RETURN(const auto predictions, PredictSet(*session, data.test, &signals.flag()));
   ASSIGN_OR_RETURN(const int stopped_by, VoteToStop(*session, &signals.flag()));
@@ -94,8 +79,8 @@ absl::StatusOr<int> RunPredict(const CommandContext& context) {
   if (!Speaks(*session)) return static_cast<int>(kExitFinished);
   const HostTensor& tensor = predictions->front();
   const FinishWriting finish;
-  RETURN_IF_ERROR(SavePredictions(tensor, value, NamesOf(*data.test, tensor.shape[0]), flags.Text("output")));
-  context.out << fmt::format("{}: value '{}' of {} samples, {}{}\n", flags.Text("output"), value, tensor.shape[0],
+  RETURN_IF_ERROR(SavePredictions(tensor, value, NamesOf(*data.test, tensor.shape[0]), spec.predict().output()));
+  context.out << fmt::format("{}: value '{}' of {} samples, {}{}\n", spec.predict().output(), value, tensor.shape[0],
                              Name(tensor.dtype), ToString(tensor.shape));
   return static_cast<int>(kExitFinished);
 }
@@ -103,12 +88,7 @@ absl::StatusOr<int> RunPredict(const CommandContext& context) {
 }  // namespace
 
 Command PredictCommand() {
-  Command command{"predict", "write a saved model's predictions for a test set", "GRAPH", ModelFlags(), RunPredict};
-  for (const auto& flags : {StrategyFlags(), RunFlags(), AccelerationFlags(), DataFlags(), JobFlags(), LoadFlags()}) {
-    command.flags.insert(command.flags.end(), flags.begin(), flags.end());
-  }
-  for (const char* flag : {"output", "value", "delay-seed"}) command.flags.push_back(flag);
-  return command;
+  return {"predict", "write a saved model's predictions for a test set", "GRAPH", Runs<RunSpec>(RunPredict)};
 }
 
 }  // namespace partita

@@ -80,10 +80,10 @@ double Share(int64_t right, const WordAccuracy& of) {
   return static_cast<double>(right) / static_cast<double>(of.sequences());
 }
 
-std::string AsText(const BleuScore& bleu, const WordAccuracy& accuracy, const Flags& flags) {
+std::string AsText(const BleuScore& bleu, const WordAccuracy& accuracy, const RunSpec& spec) {
   std::string text =
       fmt::format("BLEU            {:.2f}, tokens {}{}: precisions {:.1f}, brevity penalty {:.3f} ({} words for {})\n",
-                  bleu.bleu, flags.Text("tokens"), flags.Bool("lower-case") ? " in small letters" : "",
+                  bleu.bleu, spec.score().tokens(), spec.score().lower_case() ? " in small letters" : "",
                   fmt::join(bleu.precisions, " "), bleu.brevity_penalty, bleu.hypothesis_words, bleu.reference_words);
   text += fmt::format("right           {:.4f}, {} of {} lines\n", Share(accuracy.right(), accuracy), accuracy.right(),
                       accuracy.sequences());
@@ -93,11 +93,11 @@ std::string AsText(const BleuScore& bleu, const WordAccuracy& accuracy, const Fl
                             accuracy.sequences());
 }
 
-std::string AsJson(const BleuScore& bleu, const WordAccuracy& accuracy, const Flags& flags) {
+std::string AsJson(const BleuScore& bleu, const WordAccuracy& accuracy, const RunSpec& spec) {
   nlohmann::ordered_json json = {{"schema_version", 1},
                                  {"bleu", bleu.bleu},
-                                 {"tokens", flags.Text("tokens")},
-                                 {"lower_case", flags.Bool("lower-case")},
+                                 {"tokens", spec.score().tokens()},
+                                 {"lower_case", spec.score().lower_case()},
                                  {"precisions", bleu.precisions},
                                  {"brevity_penalty", bleu.brevity_penalty},
                                  {"hypothesis_words", bleu.hypothesis_words},
@@ -108,24 +108,21 @@ std::string AsJson(const BleuScore& bleu, const WordAccuracy& accuracy, const Fl
   return json.dump(2) + "\n";
 }
 
-absl::StatusOr<int> Score(const CommandContext& context) {
-  const Flags& flags = context.flags;
-  if (!flags.IsSet("references")) return FlagError("score needs --references=FILE: what is right, line by line");
-  const LineOptions options = {{RuleOf(flags.Text("tokens")), flags.Bool("lower-case")}, flags.Bool("pieces")};
-  ASSIGN_OR_RETURN(const Scores scores, ScoreFiles(flags.arguments()[0], flags.Text("references"), options));
+absl::StatusOr<int> Score(const ContextOf<RunSpec>& context) {
+  const RunSpec& spec = context.spec;
+  if (!spec.score().has_references()) return FlagError("score needs --references=FILE: what is right, line by line");
+  const LineOptions options = {{RuleOf(spec.score().tokens()), spec.score().lower_case()}, spec.score().pieces()};
+  ASSIGN_OR_RETURN(const Scores scores, ScoreFiles(spec.model().graph(), spec.score().references(), options));
   const BleuScore bleu = scores.bleu.Score();
-  context.out << (flags.Text("format") == "json" ? AsJson : AsText)(bleu, scores.accuracy, flags);
+  context.out << (spec.output().format() == "json" ? AsJson : AsText)(bleu, scores.accuracy, spec);
   return kExitFinished;
 }
 
 }  // namespace
 
 Command ScoreCommand() {
-  Command command{"score",
-                  "compare sequences with --references line by line: BLEU and exact matches",
-                  "HYPOTHESES",
-                  {"references", "tokens", "lower-case", "pieces", "format"},
-                  Score};
+  Command command{"score", "compare sequences with --references line by line: BLEU and exact matches", "HYPOTHESES",
+                  Runs<RunSpec>(Score)};
   command.choices = {{"format", {"text", "json"}}};
   return command;
 }

@@ -150,9 +150,9 @@ void ShowDot(const Model& model, std::ostream& out) {
   out << "}\n";
 }
 
-absl::StatusOr<int> Show(const CommandContext& context) {
-  const std::string& format = context.flags.Text("format");
-  ASSIGN_OR_RETURN(const Model model, ReadModel(context.flags));
+absl::StatusOr<int> Show(const ContextOf<RunSpec>& context) {
+  const std::string& format = context.spec.output().format();
+  ASSIGN_OR_RETURN(const Model model, ReadModel(context.spec));
   if (format == "json") {
     ShowJson(model, context.out);
   } else if (format == "dot") {
@@ -165,10 +165,6 @@ absl::StatusOr<int> Show(const CommandContext& context) {
 
 }  // namespace
 
-Command ShowCommand() {
-  Command command{"show", "describe a graph; --format=dot draws it", "GRAPH", ModelFlags(), Show};
-  command.flags.push_back("format");
-  return command;
-}
+Command ShowCommand() { return {"show", "describe a graph; --format=dot draws it", "GRAPH", Runs<RunSpec>(Show)}; }
 
 }  // namespace partita

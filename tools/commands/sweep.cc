@@ -36,17 +36,17 @@ absl::StatusOr<Strategy> StrategyOf(const Graph& forward, const Cluster& cluster
   return DataModelStrategy(forward, way.replicas(), way.split, options);
 }
 
-absl::StatusOr<PredictedStep> Predict(const Flags& flags, const Model& model, const Machine& machine,
+absl::StatusOr<PredictedStep> Predict(const RunSpec& spec, const Model& model, const Machine& machine,
                                       const SweepWay& way, int64_t batch) {
   const Cluster& cluster = machine.cluster;
   ASSIGN_OR_RETURN(const Model sized, WithBatch(model, batch, Ops()));
   ASSIGN_OR_RETURN(const Strategy strategy, StrategyOf(sized.graph, cluster, way));
   const MachineSpeed speed = SpeedOf(cluster, strategy.mesh.size());
   ASSIGN_OR_RETURN(const std::unique_ptr<Backend> backend,
-                   Backend::OpenToPlan(strategy.mesh.size(), SpreadOf(machine), ReadPlanOptions(flags, speed)));
+                   Backend::OpenToPlan(strategy.mesh.size(), SpreadOf(machine), ReadPlanOptions(spec, speed)));
   const KernelTimes times = KernelTimesOf(machine, strategy.mesh.size());
   PlanBasis basis{
-      sized, Ops(), cluster, times, backend->kernels(), ReadProgramOptions(flags, speed), backend->schedule_options()};
+      sized, Ops(), cluster, times, backend->kernels(), ReadProgramOptions(spec, speed), backend->schedule_options()};
   basis.program.given = AssumedForms(sized.graph);
   basis.program.count_votes = machine.processes;
   ASSIGN_OR_RETURN(const PredictedPlan plan, PredictPlan(basis, strategy));
@@ -55,19 +55,19 @@ absl::StatusOr<PredictedStep> Predict(const Flags& flags, const Model& model, co
   return PredictedStep{most.step, most.exposed};
 }
 
-absl::StatusOr<SweepOptions> ReadOptions(const Flags& flags, const Model& model, const Machine& machine) {
+absl::StatusOr<SweepOptions> ReadOptions(const RunSpec& spec, const Model& model, const Machine& machine) {
   const Cluster& cluster = machine.cluster;
   SweepOptions options;
   const auto devices = static_cast<int>(cluster.devices.size());
-  options.most_devices = static_cast<int>(RanksOn(machine, flags));
+  options.most_devices = static_cast<int>(RanksOn(machine, spec));
   if (options.most_devices > devices) {
     return FlagError("flag --ranks is {}, but cluster '{}' has {} devices", options.most_devices, cluster.name,
                      devices);
   }
-  if (flags.Given("mp")) options.largest_split = static_cast<int>(flags.Int("mp"));
+  if (spec.split().has_mp()) options.largest_split = static_cast<int>(spec.split().mp());
   ASSIGN_OR_RETURN(options.replica_batch, BatchRows(model.graph));
-  if (flags.IsSet("curve")) {
-    const std::string& path = flags.Text("curve");
+  if (spec.plan().has_curve()) {
+    const std::string& path = spec.plan().curve();
     ASSIGN_OR_RETURN(options.curve, LoadEpochCurve(path));
     const absl::StatusOr<double> epochs = EpochsAt(*options.curve, options.replica_batch);
     if (!epochs.ok()) return WithContext(path, epochs.status());
@@ -75,25 +75,26 @@ absl::StatusOr<SweepOptions> ReadOptions(const Flags& flags, const Model& model,
   return options;
 }
 
-absl::StatusOr<int> RunSweep(const CommandContext& context) {
-  const Flags& flags = context.flags;
-  RETURN_IF_ERROR(SetUpLogging(flags));
-  RETURN_IF_ERROR(CheckAcceleration(flags));
-  RETURN_IF_ERROR(CheckOutputs(flags, {"page"}));
+absl::StatusOr<int> RunSweep(const ContextOf<RunSpec>& context) {
+  const RunSpec& spec = context.spec;
+  RETURN_IF_ERROR(SetUpLogging(spec));
+  RETURN_IF_ERROR(CheckAcceleration(spec));
+  RETURN_IF_ERROR(CheckOutputs(spec));
   // Each rank has a GPU of its own, and so a process.
-  ASSIGN_OR_RETURN(const std::optional<Machine> machine, ReadMachine(flags, flags.Text("device") == "cuda"));
+  ASSIGN_OR_RETURN(const std::optional<Machine> machine,
+                   ReadMachine(spec.machine(), spec.execution().device() == "cuda"));
   if (!machine)
     return FlagError("flag --cluster: on which machines? (a file as in partitioner/clusters; or --profile)");
   const Cluster& cluster = machine->cluster;
-  ASSIGN_OR_RETURN(Model model, ReadModel(flags));
+  ASSIGN_OR_RETURN(Model model, ReadModel(spec));
   AssumeScheduleLength(model);
-  ASSIGN_OR_RETURN(const SweepOptions options, ReadOptions(flags, model, *machine));
+  ASSIGN_OR_RETURN(const SweepOptions options, ReadOptions(spec, model, *machine));
   const absl::StatusOr<Sweep> sweep = MakeSweep(
-      options, [&](const SweepWay& way, int64_t batch) { return Predict(flags, model, *machine, way, batch); });
-  if (!sweep.ok()) return WithContext(flags.arguments()[0], sweep.status());
+      options, [&](const SweepWay& way, int64_t batch) { return Predict(spec, model, *machine, way, batch); });
+  if (!sweep.ok()) return WithContext(spec.model().graph(), sweep.status());
   const SweepTitle title{model.name, cluster.name};
-  if (flags.IsSet("page")) RETURN_IF_ERROR(WriteFileAtomically(flags.Text("page"), SweepToHtml(*sweep, title)));
-  context.out << (flags.Text("format") == "json" ? SweepToJson(*sweep, title) : FormatSweep(*sweep, title));
+  if (spec.plan().has_page()) RETURN_IF_ERROR(WriteFileAtomically(spec.plan().page(), SweepToHtml(*sweep, title)));
+  context.out << (spec.output().format() == "json" ? SweepToJson(*sweep, title) : FormatSweep(*sweep, title));
   return kExitFinished;
 }
 
@@ -101,12 +102,7 @@ absl::StatusOr<int> RunSweep(const CommandContext& context) {
 
 Command SweepCommand() {
   Command command{"sweep", "predict speed on 1, 2, 4, ... devices of a --cluster, and when larger replicas are faster",
-                  "GRAPH", ModelFlags(), RunSweep};
-  for (const auto& flags : {RunFlags(), AccelerationFlags()}) {
-    command.flags.insert(command.flags.end(), flags.begin(), flags.end());
-  }
-  for (const char* flag : {"cluster", "profile", "ranks", "mp", "curve", "page", "format"})
-    command.flags.push_back(flag);
+                  "GRAPH", Runs<RunSpec>(RunSweep)};
   command.choices = {{"format", {"text", "json"}}};
   return command;
 }

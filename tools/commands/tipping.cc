@@ -12,21 +12,21 @@ namespace partita {
 namespace {
 
 // Two devices a replica and all batches of the curve, unless flags say otherwise.
-TippingOptions OptionsOf(const Flags& flags, const EpochCurve& curve) {
+TippingOptions OptionsOf(const RunSpec& spec, const EpochCurve& curve) {
   TippingOptions options;
-  options.speedup = flags.Float("speedup");
-  options.batch = flags.Int("device-batch") > 0 ? flags.Int("device-batch") : curve.points.front().batch;
-  if (flags.Given("mp")) options.split = static_cast<int>(flags.Int("mp"));
+  options.speedup = spec.plan().speedup();
+  options.batch = spec.plan().device_batch() > 0 ? spec.plan().device_batch() : curve.points.front().batch;
+  if (spec.split().has_mp()) options.split = static_cast<int>(spec.split().mp());
   const int64_t covered = std::min<int64_t>(curve.points.back().batch / options.batch, kMostRanks);
-  options.most_devices = static_cast<int>(flags.Given("ranks") ? flags.Int("ranks") : covered);
+  options.most_devices = static_cast<int>(spec.split().has_ranks() ? spec.split().ranks() : covered);
   return options;
 }
 
-absl::StatusOr<int> PrintTipping(const CommandContext& context) {
-  const Flags& flags = context.flags;
-  const std::string& path = flags.arguments()[0];
+absl::StatusOr<int> PrintTipping(const ContextOf<RunSpec>& context) {
+  const RunSpec& spec = context.spec;
+  const std::string& path = spec.model().graph();
   ASSIGN_OR_RETURN(const EpochCurve curve, LoadEpochCurve(path));
-  const TippingOptions options = OptionsOf(flags, curve);
+  const TippingOptions options = OptionsOf(spec, curve);
   if (options.split < 2 || options.most_devices < options.split) {
     return FlagError("flags --mp={} and --ranks={}: 2 or more devices a replica, and room for one, are needed",
                      options.split, options.most_devices);
@@ -40,11 +40,8 @@ absl::StatusOr<int> PrintTipping(const CommandContext& context) {
 }  // namespace
 
 Command TippingCommand() {
-  return {"tipping",
-          "find the number of --ranks from which replicas of --mp devices reach an accuracy sooner",
-          "CURVE",
-          {"mp", "ranks", "speedup", "device-batch"},
-          PrintTipping};
+  return {"tipping", "find the number of --ranks from which replicas of --mp devices reach an accuracy sooner", "CURVE",
+          Runs<RunSpec>(PrintTipping)};
 }
 
 }  // namespace partita

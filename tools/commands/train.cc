@@ -45,22 +45,21 @@ constexpr double kBarSeconds = 0.25;
 constexpr int64_t kWarmUp = 3;
 
 struct Prepared {
-  Model model;
-  std::string graph_hash;
-  ChosenStrategy chosen;
+  RunPlan plan;
   TrainingData data;
   TrainingOptions options;
   ModelRecord record;                 // where training begins
   std::optional<std::string> onward;  // what is said where it goes on
   std::vector<std::string> changes;   // since then, and what else is to be warned of
   std::string strategy;               // as text
-  std::optional<Machine> machine;
   std::optional<TrainingTarget> target;
   std::unique_ptr<Session> session;
 };
 
-Augmentation ReadAugmentation(const Flags& flags) {
-  return {.shift = flags.Int("shift"), .border = Border::kZero, .flip = flags.Bool("flip")};
+Augmentation ReadAugmentation(const RunSpec& spec) {
+  return {.shift = spec.dataset().augmentation().shift(),
+          .border = Border::kZero,
+          .flip = spec.dataset().augmentation().flip()};
 }
 
 // Where training has come to, if what it begins with is something that it goes on from.
@@ -77,67 +76,52 @@ absl::Status BeginWhere(const Beginning& beginning, Prepared& prepared) {
 }
 
 // Everything that can be refused is refused here, before anything is written.
-absl::StatusOr<Prepared> Prepare(const Flags& flags) {
-  RETURN_IF_ERROR(
-      CheckOutputs(flags, {"save", "save-best", "save-curve", "save-strategy", "report", "trace", "history"}));
-  RETURN_IF_ERROR(CheckSaveFlags(flags));
-  RETURN_IF_ERROR(CheckCheckpointFlags(flags));
-  RETURN_IF_ERROR(CheckResumeFlags(flags));
-  RETURN_IF_ERROR(SetUpLogging(flags));
-  RETURN_IF_ERROR(CheckAcceleration(flags));
-  RETURN_IF_ERROR(CheckDevice(flags));
+absl::StatusOr<Prepared> Prepare(const RunSpec& spec) {
+  RETURN_IF_ERROR(CheckOutputs(spec));
+  RETURN_IF_ERROR(CheckSaveFlags(spec));
+  RETURN_IF_ERROR(CheckCheckpointFlags(spec));
+  RETURN_IF_ERROR(CheckResumeFlags(spec));
   Prepared prepared;
-  ASSIGN_OR_RETURN(prepared.model, ReadModel(flags));
-  prepared.graph_hash = GraphHash(prepared.model);
-  ASSIGN_OR_RETURN(const bool processes, IsOneOfSeveral());
-  ASSIGN_OR_RETURN(prepared.machine, ReadMachine(flags, processes));
-  ASSIGN_OR_RETURN(prepared.chosen, ChosenStrategyOf(flags, prepared.model, /*exact=*/false, prepared.machine));
-  const Strategy& strategy = prepared.chosen.strategy;
-  ASSIGN_OR_RETURN(const MachineSpeed speed, SpeedFor(flags, prepared.machine, strategy.mesh.size()));
-  ASSIGN_OR_RETURN(std::optional<LoadedModel> loaded, OpenLoaded(flags, prepared.model, /*trains=*/true));
-  ASSIGN_OR_RETURN(const Resumption resumption, OpenResumed(flags, prepared.model));
+  ASSIGN_OR_RETURN(prepared.plan, PlanRun(spec));
+  Model& model = prepared.plan.model;
+  ASSIGN_OR_RETURN(std::optional<LoadedModel> loaded, OpenLoaded(spec, model, /*trains=*/true));
+  ASSIGN_OR_RETURN(const Resumption resumption, OpenResumed(spec, model));
   const std::optional<ResumedCheckpoint>& resumed = resumption.checkpoint;
   std::optional<Beginning> beginning;
   if (loaded) beginning = loaded->beginning();
   if (resumed) beginning = resumed->beginning;
-  DataRequest request{.augmentation = ReadAugmentation(flags),
+  DataRequest request{.augmentation = ReadAugmentation(spec),
                       .preprocessing = PreprocessingOf(beginning),
                       .scales = ScalesOf(beginning)};
-  if (flags.Given("crop-area")) request.least_area = flags.Float("crop-area");
-  request.colour = flags.Float("colour");
-  request.sizes = SizesOf(prepared.model);
-  ASSIGN_OR_RETURN(prepared.data, ReadData(flags, prepared.model.graph, request));
+  if (spec.dataset().augmentation().has_crop_area()) request.least_area = spec.dataset().augmentation().crop_area();
+  request.colour = spec.dataset().augmentation().colour();
+  request.sizes = SizesOf(model);
+  ASSIGN_OR_RETURN(prepared.data, ReadData(spec, model.graph, request));
   if (beginning) RETURN_IF_ERROR(CheckImages(*beginning, prepared.data));
-  ASSIGN_OR_RETURN(prepared.target, TrainingTarget::Read(flags, prepared.model, prepared.data));
-  prepared.options.steps = flags.Int("steps");
-  const bool steps_alone = prepared.options.steps > 0 && !flags.Given("epochs");
-  prepared.options.epochs = steps_alone ? 0 : flags.Int("epochs");
-  prepared.options.skip_budget = flags.Int("skip-budget");
-  SetScheduleLength(PlannedSteps(prepared.options, prepared.data.training->batches_per_epoch()),
-                    prepared.model.learning_rate);
-  prepared.record = RecordOfRun(flags, prepared.model, prepared.data);
+  ASSIGN_OR_RETURN(prepared.target, TrainingTarget::Read(spec, model, prepared.data));
+  prepared.options.steps = spec.train().steps();
+  const bool steps_alone = prepared.options.steps > 0 && !spec.train().has_epochs();
+  prepared.options.epochs = steps_alone ? 0 : spec.train().epochs();
+  prepared.options.skip_budget = spec.train().skip_budget();
+  SetScheduleLength(PlannedSteps(prepared.options, prepared.data.training->batches_per_epoch()), model.learning_rate);
+  prepared.record = RecordOfRun(spec, model, prepared.data);
   if (beginning) RETURN_IF_ERROR(BeginWhere(*beginning, prepared));
   RETURN_IF_ERROR(prepared.data.training->CheckBatches(
       prepared.options.first_step, PlannedSteps(prepared.options, prepared.data.training->batches_per_epoch())));
   if (resumed) prepared.options.first_epoch = resumed->saved.record().epoch;
-  if (flags.IsSet("resume") && !resumed) {
-    prepared.onward = fmt::format("{} has no checkpoint: training begins at step 0", flags.Text("checkpoint"));
+  if (spec.checkpoints().has_resume() && !resumed) {
+    prepared.onward = fmt::format("{} has no checkpoint: training begins at step 0", spec.checkpoints().checkpoint());
   }
   for (const std::string& passed : resumption.passed_over) prepared.changes.push_back(passed);
-  ProgramOptions program_options = ReadProgramOptions(flags, speed);
-  program_options.count_votes = processes;
-  program_options.given = GivenFormsOf(prepared.data);
-  ASSIGN_OR_RETURN(Program program, MakeProgramOf(flags, prepared.model, strategy, program_options));
-  ASSIGN_OR_RETURN(prepared.data.set_results, SetResultsOf(prepared.model));
+  ASSIGN_OR_RETURN(Program program, ProgramOf(spec, prepared.plan, GivenFormsOf(prepared.data)));
+  ASSIGN_OR_RETURN(prepared.data.set_results, SetResultsOf(model));
   if (prepared.data.test != nullptr) {
     RETURN_IF_ERROR(CheckLastBatch(*program.Find(kEvaluateEntry), prepared.data.set_results, *prepared.data.test));
   }
-  SessionOptions options = ReadSessionOptions(flags, speed);
-  options.record_timeline = flags.IsSet("trace");
-  prepared.strategy = PrintStrategy(strategy, ProtoFormat::kText);
+  prepared.strategy = PrintStrategy(prepared.plan.chosen.strategy, ProtoFormat::kText);
   absl::StatusOr<std::unique_ptr<Session>> session =
-      resumed ? ResumeSession(flags, strategy, prepared.data, std::move(program), options, resumed->saved)
-              : StartSession(flags, strategy, prepared.data, std::move(program), options, std::move(loaded));
+      resumed ? ResumeSession(spec, prepared.plan, prepared.data, std::move(program), resumed->saved)
+              : StartSession(spec, prepared.plan, prepared.data, std::move(program), std::move(loaded));
   ASSIGN_OR_RETURN(prepared.session, std::move(session));
   return prepared;
 }
@@ -155,11 +139,11 @@ void EndTogether(const absl::Status& trained, Session& session) {
   session.Abort(trained);
 }
 
-absl::Status Save(const Flags& flags, const Session& session, int64_t step, const LossSums& epoch,
+absl::Status Save(const RunSpec& spec, const Session& session, int64_t step, const LossSums& epoch,
                   Checkpointer& checkpointer, ModelSaver& saver) {
   RETURN_IF_ERROR(checkpointer.Finish(step, epoch));
   RETURN_IF_ERROR(saver.Save(step));
-  if (flags.IsSet("trace") && Speaks(session)) return SaveTimeline(session, flags.Text("trace"));
+  if (spec.output().has_trace() && Speaks(session)) return SaveTimeline(session, spec.output().trace());
   return absl::OkStatus();
 }
 
@@ -171,10 +155,10 @@ bool IsSaved(const absl::Status& trained, const TrainingResult& result, const Se
 }
 
 // The error, and where what was learnt before it is.
-absl::Status WithSaved(const absl::Status& trained, const absl::Status& saved, int64_t step, const Flags& flags) {
+absl::Status WithSaved(const absl::Status& trained, const absl::Status& saved, int64_t step, const RunSpec& spec) {
   std::string where;
-  if (flags.IsSet("save")) where = flags.Text("save");
-  if (flags.IsSet("checkpoint")) where += (where.empty() ? "" : " and ") + flags.Text("checkpoint");
+  if (spec.saving().has_save()) where = spec.saving().save();
+  if (spec.checkpoints().has_checkpoint()) where += (where.empty() ? "" : " and ") + spec.checkpoints().checkpoint();
   if (where.empty()) return trained;
   const std::string what =
       saved.ok() ? fmt::format("what {} steps have learnt is saved in {}", step, where)
@@ -182,10 +166,10 @@ absl::Status WithSaved(const absl::Status& trained, const absl::Status& saved, i
   return absl::Status(trained.code(), fmt::format("{}; {}", std::string(trained.message()), what));
 }
 
-absl::Status SayChoice(const Flags& flags, const ChosenStrategy& chosen, bool text, std::ostream& out) {
-  if (text && Searches(flags)) out << FormatFinalists(chosen.finalists) << std::endl;
-  if (!flags.IsSet("save-strategy")) return absl::OkStatus();
-  return SaveFoundStrategy(chosen.strategy, chosen.finalists, flags.Text("save-strategy"));
+absl::Status SayChoice(const RunSpec& spec, const ChosenStrategy& chosen, bool text, std::ostream& out) {
+  if (text && Searches(spec)) out << FormatFinalists(chosen.finalists) << std::endl;
+  if (!spec.split().has_save_strategy()) return absl::OkStatus();
+  return SaveFoundStrategy(chosen.strategy, chosen.finalists, spec.split().save_strategy());
 }
 
 // Which of --epochs and --steps ends the run, where both are given.
@@ -207,30 +191,30 @@ void SayBeginning(const Prepared& prepared, bool text, std::ostream& out) {
 }
 
 // Where the parameters are now, and how to use them.
-void SayWhatWasSaved(const CommandContext& context, std::ostream& out) {
-  const Flags& flags = context.flags;
-  if (flags.IsSet("save")) {
-    const std::string& file = flags.Text("save");
+void SayWhatWasSaved(const ContextOf<RunSpec>& context, std::ostream& out) {
+  const RunSpec& spec = context.spec;
+  if (spec.saving().has_save()) {
+    const std::string& file = spec.saving().save();
     out << fmt::format("saved           {}: train, evaluate and predict read it by --load={}\n", file, file);
   }
-  if (flags.IsSet("save-best"))
-    out << fmt::format("saved           {}: the best of all epochs\n", flags.Text("save-best"));
-  if (flags.IsSet("checkpoint")) {
-    const std::string& folder = flags.Text("checkpoint");
+  if (spec.saving().has_save_best())
+    out << fmt::format("saved           {}: the best of all epochs\n", spec.saving().save_best());
+  if (spec.checkpoints().has_checkpoint()) {
+    const std::string& folder = spec.checkpoints().checkpoint();
     out << fmt::format("checkpoints     {}: train --checkpoint={} --resume=auto resumes from the newest\n", folder,
                        folder);
   }
-  if (!flags.IsSet("save") && !flags.IsSet("save-best") && !flags.IsSet("checkpoint")) {
+  if (!spec.saving().has_save() && !spec.saving().has_save_best() && !spec.checkpoints().has_checkpoint()) {
     out << "saved           nothing: --save=FILE keeps the parameters, --checkpoint=FOLDER the whole run\n";
   }
 }
 
-absl::StatusOr<int> RunTrain(const CommandContext& context) {
-  ASSIGN_OR_RETURN(Prepared prepared, Prepare(context.flags));
+absl::StatusOr<int> RunTrain(const ContextOf<RunSpec>& context) {
+  ASSIGN_OR_RETURN(Prepared prepared, Prepare(context.spec));
   const StopSignals signals;
   const bool speaks = Speaks(*prepared.session);
-  const bool text = context.flags.Text("format") == "text";
-  const std::vector<std::string> accuracies = AccuraciesOf(prepared.model.graph);
+  const bool text = context.spec.output().format() == "text";
+  const std::vector<std::string> accuracies = AccuraciesOf(prepared.plan.model.graph);
   std::ostream& out = speaks ? context.out : Silence();
   prepared.options.stop = &signals.flag();
   ProgressBar bar(PlannedSteps(prepared.options, prepared.data.training->batches_per_epoch()));
@@ -262,23 +246,23 @@ absl::StatusOr<int> RunTrain(const CommandContext& context) {
   std::optional<CommunicationMeter> communication;
   if (prepared.session->ranks() > 1) communication.emplace(*prepared.session);  // a rank that is alone has none
   std::optional<GradedTraining> graded;
-  if (prepared.machine) {
-    ASSIGN_OR_RETURN(graded, GradedTraining::Begin(*prepared.session, *prepared.machine));
+  if (prepared.plan.machine) {
+    ASSIGN_OR_RETURN(graded, GradedTraining::Begin(*prepared.session, *prepared.plan.machine));
   }
   prepared.options.on_step = [&, steps = int64_t{0}]() mutable {
     if (communication) communication->AddStep();
     if (graded && ++steps > kWarmUp) graded->AddStep();
   };
-  if (speaks) RETURN_IF_ERROR(SayChoice(context.flags, prepared.chosen, text, out));
+  if (speaks) RETURN_IF_ERROR(SayChoice(context.spec, prepared.plan.chosen, text, out));
   SayBeginning(prepared, text, out);
   if (text) SayEnd(prepared, out);
-  ModelSaver saver(context.flags, *prepared.session, prepared.model, prepared.record);
+  ModelSaver saver(context.spec, *prepared.session, prepared.plan.model, prepared.record);
   ASSIGN_OR_RETURN(const std::unique_ptr<Checkpointer> checkpointer,
-                   Checkpointer::Open(context.flags, *prepared.session, saver,
-                                      {prepared.strategy, LinesOf(prepared.model), prepared.options.first_step}));
+                   Checkpointer::Open(context.spec, *prepared.session, saver,
+                                      {prepared.strategy, LinesOf(prepared.plan.model), prepared.options.first_step}));
   // What has diverged is not saved.
   prepared.options.pauses =
-      Together(ReplicaChecks(context.flags, *prepared.session), Together(checkpointer->Pauses(), saver.Pauses()));
+      Together(ReplicaChecks(context.spec, *prepared.session), Together(checkpointer->Pauses(), saver.Pauses()));
   TrainingResult result;
   absl::Status trained = Train(*prepared.session, prepared.data, prepared.options, result);
   const bool is_saved = IsSaved(trained, result, *prepared.session);
@@ -288,12 +272,13 @@ absl::StatusOr<int> RunTrain(const CommandContext& context) {
   const int64_t step = prepared.options.first_step + result.steps;
   absl::Status saved;
   if (is_saved) {
-    saved = Save(context.flags, *prepared.session, step, result.open_epoch, *checkpointer, saver);
+    saved = Save(context.spec, *prepared.session, step, result.open_epoch, *checkpointer, saver);
   } else if (absl::IsOutOfRange(trained)) {
     saved = checkpointer->FinishWritten();
   }
-  if (!trained.ok() && is_saved) trained = WithSaved(trained, saved, step, context.flags);
-  ReportProto report = BeginReport("train", context.flags, prepared.model.name, prepared.graph_hash, *prepared.session);
+  if (!trained.ok() && is_saved) trained = WithSaved(trained, saved, step, context.spec);
+  ReportProto report =
+      BeginReport("train", context.spec, prepared.plan.model.name, prepared.plan.graph_hash, *prepared.session);
   AddTraining(result, accuracies, report);
   report.set_decode_memory_bytes(prepared.data.decode_bytes);
   if (prepared.target) *report.mutable_target() = prepared.target->ToProto();
@@ -304,15 +289,15 @@ absl::StatusOr<int> RunTrain(const CommandContext& context) {
   if (overlapped.ok()) AddCommunication(*overlapped, report);
   const absl::Status compared = graded ? graded->AddTo(report) : absl::OkStatus();
   report.set_outcome(OutcomeOf(trained.ok() ? saved : trained, result.stopped_by != 0));
-  if (speaks) RETURN_IF_ERROR(SaveReport(report, context.flags));
+  if (speaks) RETURN_IF_ERROR(SaveReport(report, context.spec));
   RETURN_IF_ERROR(trained);
   RETURN_IF_ERROR(saved);
   RETURN_IF_ERROR(remembered);
   RETURN_IF_ERROR(overlapped.status());
   RETURN_IF_ERROR(compared);
-  if (speaks) RETURN_IF_ERROR(KeepHistory(report, context.flags));
+  if (speaks) RETURN_IF_ERROR(KeepHistory(report, context.spec.output().history()));
   if (text && prepared.data.test == nullptr) out << "there is no test set: nothing was evaluated\n";
-  PrintReport(report, context.flags, out);
+  PrintReport(report, context.spec, out);
   if (text) SayWhatWasSaved(context, out);
   if (speaks && prepared.target) RETURN_IF_ERROR(prepared.target->SaveCurve());
   return result.stopped_by != 0 ? ExitCodeOfSignal(result.stopped_by) : kExitFinished;
@@ -321,16 +306,8 @@ absl::StatusOr<int> RunTrain(const CommandContext& context) {
 }  // namespace
 
 Command TrainCommand() {
-  Command command{"train", "train a graph on a data set", "GRAPH", ModelFlags(), RunTrain};
+  Command command{"train", "train a graph on a data set", "GRAPH", Runs<RunSpec>(RunTrain)};
   command.choices = {{"format", {"text", "json"}}};
-  for (const auto& flags : {StrategyFlags(), SearchFlags(), RunFlags(), AccelerationFlags(), DataFlags(), JobFlags(),
-                            LoadFlags(), SaveFlags(), CheckpointFlags(), ReplicaFlags(), TargetFlags()}) {
-    command.flags.insert(command.flags.end(), flags.begin(), flags.end());
-  }
-  for (const char* flag : {"flip", "shift", "crop-area", "colour", "epochs", "steps", "skip-budget", "report", "trace",
-                           "history", "format", "delay-seed"}) {
-    command.flags.push_back(flag);
-  }
   return command;
 }
 

@@ -25,18 +25,18 @@ constexpr int64_t kSteps = 3;
 // Of a step that the reference computes unless --reference says otherwise: some seconds.
 constexpr double kReferenceFlops = 4e9;
 
-VerifyPlanOptions ReadOptions(const Flags& flags, const MachineSpeed& speed) {
+VerifyPlanOptions ReadOptions(const RunSpec& spec, const MachineSpeed& speed) {
   VerifyPlanOptions options;
-  options.session = ReadExactSessionOptions(flags, speed);
-  if (flags.Text("precision") == "f64") {
+  options.session = ReadExactSessionOptions(spec, speed);
+  if (spec.execution().precision() == "f64") {
     options.tolerance = 1e-10;
     options.floor = 1e-3;
   }
-  if (flags.Text("precision") == "bf16") {  // split sums are rounded one by one, to 8 bits
+  if (spec.execution().precision() == "bf16") {  // split sums are rounded one by one, to 8 bits
     options.tolerance = 1e-1;
     options.floor = 1e-1;
   }
-  if (flags.IsSet("tolerance")) options.tolerance = flags.Float("tolerance");
+  if (spec.verify().has_tolerance()) options.tolerance = spec.verify().tolerance();
   options.reference_tolerance = options.tolerance / 5;  // of one node alone
   return options;
 }
@@ -48,16 +48,16 @@ struct Reference {
   double flops = 0;  // of a step
 };
 
-absl::StatusOr<Reference> ReferenceFor(const Flags& flags, const Model& model, ProgramOptions options) {
+absl::StatusOr<Reference> ReferenceFor(const RunSpec& spec, const Model& model, ProgramOptions options) {
   options.floating = DType::kF64;
   options.mix_precision = false;
   options.fuse = false;
-  ASSIGN_OR_RETURN(Program program, MakeProgramOf(flags, model, Strategy{}, options));
+  ASSIGN_OR_RETURN(Program program, MakeProgramOf(spec, model, Strategy{}, options));
   Reference reference;
   const Graph& graph = program.graph(kTrainEntry);
   for (const Node& node : graph.nodes()) reference.flops += FlopsOf(graph, node);
-  reference.every_step = flags.IsSet("reference") ? flags.Bool("reference") : reference.flops <= kReferenceFlops;
-  if (!flags.IsSet("reference") || flags.Bool("reference")) reference.program = std::move(program);
+  reference.every_step = spec.verify().has_reference() ? spec.verify().reference() : reference.flops <= kReferenceFlops;
+  if (!spec.verify().has_reference() || spec.verify().reference()) reference.program = std::move(program);
   return reference;
 }
 
@@ -142,29 +142,29 @@ absl::Status TryEvaluation(const Model& model, const TrainingData& data, Session
   return plan.Finish().status();
 }
 
-int64_t StepsOf(const Flags& flags) { return flags.Int("steps") > 0 ? flags.Int("steps") : kSteps; }
+int64_t StepsOf(const RunSpec& spec) { return spec.train().steps() > 0 ? spec.train().steps() : kSteps; }
 
 struct Started {
   std::unique_ptr<PlanVerifier> verifier;
   Reference reference;
 };
 
-absl::StatusOr<Started> Start(const Flags& flags, Model model, const TrainingData& data, std::ostream& out) {
-  SetScheduleLength(StepsOf(flags), model.learning_rate);
-  ASSIGN_OR_RETURN(const std::optional<Machine> machine, ReadMachine(flags, /*processes=*/false));
-  ASSIGN_OR_RETURN(const ChosenStrategy chosen, ChosenStrategyOf(flags, model, /*exact=*/true, machine));
-  ASSIGN_OR_RETURN(const MachineSpeed speed, SpeedFor(flags, machine, chosen.strategy.mesh.size()));
-  ProgramOptions options = ReadProgramOptions(flags, speed);
+absl::StatusOr<Started> Start(const RunSpec& spec, Model model, const TrainingData& data, std::ostream& out) {
+  SetScheduleLength(StepsOf(spec), model.learning_rate);
+  ASSIGN_OR_RETURN(const std::optional<Machine> machine, ReadMachine(spec.machine(), /*processes=*/false));
+  ASSIGN_OR_RETURN(const ChosenStrategy chosen, ChosenStrategyOf(spec, model, /*exact=*/true, machine));
+  ASSIGN_OR_RETURN(const MachineSpeed speed, SpeedFor(spec, machine, chosen.strategy.mesh.size()));
+  ProgramOptions options = ReadProgramOptions(spec, speed);
   options.given = GivenFormsOf(data);
-  ASSIGN_OR_RETURN(Program plan, MakeProgramOf(flags, model, chosen.strategy, options));
-  ASSIGN_OR_RETURN(Program serial, MakeProgramOf(flags, model, Strategy{}, options));
-  if (flags.IsSet("save-strategy"))
-    RETURN_IF_ERROR(SaveFoundStrategy(chosen.strategy, chosen.finalists, flags.Text("save-strategy")));
-  if (flags.Text("format") == "text" && Searches(flags)) out << FormatFinalists(chosen.finalists) << "\n";
+  ASSIGN_OR_RETURN(Program plan, MakeProgramOf(spec, model, chosen.strategy, options));
+  ASSIGN_OR_RETURN(Program serial, MakeProgramOf(spec, model, Strategy{}, options));
+  if (spec.split().has_save_strategy())
+    RETURN_IF_ERROR(SaveFoundStrategy(chosen.strategy, chosen.finalists, spec.split().save_strategy()));
+  if (spec.output().format() == "text" && Searches(spec)) out << FormatFinalists(chosen.finalists) << "\n";
   Started started;
-  ASSIGN_OR_RETURN(started.reference, ReferenceFor(flags, model, options));
-  if (flags.Text("format") == "text") out << ToText(started.reference);
-  VerifyPlanOptions verify = ReadOptions(flags, speed);
+  ASSIGN_OR_RETURN(started.reference, ReferenceFor(spec, model, options));
+  if (spec.output().format() == "text") out << ToText(started.reference);
+  VerifyPlanOptions verify = ReadOptions(spec, speed);
   verify.reference_every_step = started.reference.every_step;
   ASSIGN_OR_RETURN(started.verifier,
                    PlanVerifier::Start(std::move(serial), std::move(plan), verify, started.reference.program));
@@ -197,15 +197,15 @@ std::string ToText(int64_t step, const StepComparison& comparison) {
                      worst == nullptr ? "none" : ToString(*worst));
 }
 
-absl::StatusOr<int> RunVerify(const CommandContext& context) {
-  const Flags& flags = context.flags;
-  RETURN_IF_ERROR(CheckOutputs(flags, {"save-strategy"}));
-  RETURN_IF_ERROR(SetUpLogging(flags));
-  RETURN_IF_ERROR(CheckDevice(flags));
-  ASSIGN_OR_RETURN(const Model model, ReadModel(flags));
-  ASSIGN_OR_RETURN(const TrainingData data, ReadData(flags, model.graph, {.training = Need::kYes}));
-  ASSIGN_OR_RETURN(const Started started, Start(flags, model, data, context.out));
-  const int64_t steps = StepsOf(flags);
+absl::StatusOr<int> RunVerify(const ContextOf<RunSpec>& context) {
+  const RunSpec& spec = context.spec;
+  RETURN_IF_ERROR(CheckOutputs(spec));
+  RETURN_IF_ERROR(SetUpLogging(spec));
+  RETURN_IF_ERROR(CheckDevice(spec, /*deterministic=*/true));
+  ASSIGN_OR_RETURN(const Model model, ReadModel(spec));
+  ASSIGN_OR_RETURN(const TrainingData data, ReadData(spec, model.graph, {.training = Need::kYes}));
+  ASSIGN_OR_RETURN(const Started started, Start(spec, model, data, context.out));
+  const int64_t steps = StepsOf(spec);
   RETURN_IF_ERROR(TryEvaluation(model, data, started.verifier->plan()));
   ASSIGN_OR_RETURN(Sides sides, Sides::Start(*started.verifier, data, steps));
   nlohmann::json rows = nlohmann::json::array();
@@ -213,14 +213,14 @@ absl::StatusOr<int> RunVerify(const CommandContext& context) {
   for (int64_t step = 1; step <= steps && status.ok(); ++step) {
     ASSIGN_OR_RETURN(const StepComparison comparison, sides.Step());
     rows.push_back(ToJson(step, comparison));
-    if (flags.Text("format") == "text") context.out << ToText(step, comparison);
+    if (spec.output().format() == "text") context.out << ToText(step, comparison);
     const TensorDifference* const first = comparison.First();
     if (first != nullptr) status = VerificationFailure("step {}: {}", step, ToString(*first));
   }
   const nlohmann::json reference = {{"computed", started.reference.every_step}, {"flops", started.reference.flops}};
   const nlohmann::json json = {
       {"schema_version", 1}, {"equal", status.ok()}, {"reference", reference}, {"steps", rows}};
-  if (flags.Text("format") == "json") context.out << json.dump(2) << "\n";
+  if (spec.output().format() == "json") context.out << json.dump(2) << "\n";
   RETURN_IF_ERROR(status);
   return kExitFinished;
 }
@@ -228,13 +228,8 @@ absl::StatusOr<int> RunVerify(const CommandContext& context) {
 }  // namespace
 
 Command VerifyCommand() {
-  Command command{"verify", "compare a plan with the same graph on one rank", "GRAPH", ModelFlags(), RunVerify};
+  Command command{"verify", "compare a plan with the same graph on one rank", "GRAPH", Runs<RunSpec>(RunVerify)};
   command.choices = {{"format", {"text", "json"}}};
-  for (const auto& flags : {StrategyFlags(), SearchFlags(), RunFlags(), DataFlags()}) {
-    command.flags.insert(command.flags.end(), flags.begin(), flags.end());
-  }
-  for (const char* flag : {"steps", "tolerance", "format", "delay-seed", "reference", "deterministic"})
-    command.flags.push_back(flag);
   return command;
 }
 

@@ -30,13 +30,13 @@ nlohmann::json Variables() {
   return all;
 }
 
-absl::StatusOr<int> Version(const CommandContext& context) {
-  if (context.flags.Bool("fail-points")) {
+absl::StatusOr<int> Version(const ContextOf<RunSpec>& context) {
+  if (context.spec.debug().fail_points()) {
     for (const auto& [point, name, where] : FailPoints()) context.out << fmt::format("{:<22} {}\n", name, where);
     return kExitFinished;
   }
   const Host host = ThisHost();
-  if (context.flags.Text("format") == "json") {
+  if (context.spec.output().format() == "json") {
     const nlohmann::json json = {{"schema_version", 1},
                                  {"tool_version", kToolVersion},
                                  {"revision", std::string(kRevision)},
@@ -68,11 +68,8 @@ absl::StatusOr<int> Version(const CommandContext& context) {
 }  // namespace
 
 Command VersionCommand() {
-  Command command{"version",
-                  "print versions of the program and its libraries, and the machine",
-                  "",
-                  {"format", "fail-points"},
-                  Version};
+  Command command{"version", "print versions of the program and its libraries, and the machine", "",
+                  Runs<RunSpec>(Version)};
   command.choices = {{"format", {"text", "json"}}};
   return command;
 }

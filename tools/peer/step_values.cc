@@ -16,6 +16,7 @@
 #include "runtime/base/status.h"
 #include "runtime/checkpoint/safetensors.h"
 #include "runtime/train/trainer.h"
+#include "tools/peer/step_values.pb.h"
 #include "tools/program/exit_code.h"
 #include "tools/program/run_main.h"
 
@@ -23,18 +24,6 @@ namespace partita {
 namespace {
 
 constexpr int64_t kScheduleSteps = 1'000'000;  // of a learning rate that does not say how long it is
-
-const std::vector<FlagDefinition>& ValueFlags() {
-  static const auto& flags = *new std::vector<FlagDefinition>{
-      PathFlag("load", "parameters and running statistics to begin with (.safetensors)"),
-      PathFlag("batches", "inputs of all steps, by field (.safetensors)"),
-      PathFlag("output", "file to write (.safetensors)"),
-      TextFlag("observe", "", "values of the training graph to write of each step: names between commas"),
-      ChoiceFlag("precision", "f32", {"f32", "f64"}, "floating-point type, in memory and in files"),
-      IntFlag("threads", "0", 0, 1024, "kernel threads; 0: one per core"),
-  };
-  return flags;
-}
 
 // What is written, by name.
 using Values = std::map<std::string, WholeValue>;
@@ -114,14 +103,14 @@ absl::Status Save(const Values& values, const std::string& path) {
   return SaveSafetensors(path, tensors, {});
 }
 
-absl::StatusOr<std::unique_ptr<Session>> Start(const Flags& flags) {
-  ASSIGN_OR_RETURN(Model model, LoadModel(flags.arguments()[0], Ops()));
+absl::StatusOr<std::unique_ptr<Session>> Start(const StepValuesSpec& spec) {
+  ASSIGN_OR_RETURN(Model model, LoadModel(spec.graph(), Ops()));
   SetScheduleLength(kScheduleSteps, model.learning_rate);
   ProgramOptions options;
-  options.floating = flags.Text("precision") == "f64" ? DType::kF64 : DType::kF32;
+  options.floating = spec.precision() == "f64" ? DType::kF64 : DType::kF32;
   ASSIGN_OR_RETURN(Program program, MakeProgram(model, Strategy{}, Ops(), options));
   SessionOptions session;
-  session.threads_per_rank = static_cast<int>(flags.Int("threads"));
+  session.threads_per_rank = static_cast<int>(spec.threads());
   session.tests.observe = true;
   return Session::Start(std::move(program), session);
 }
@@ -134,18 +123,17 @@ double Minimised(const Session& session, const StepResult& result) {
   return sum;
 }
 
-absl::StatusOr<int> Run(const CommandContext& context) {
-  const Flags& flags = context.flags;
-  if (flags.arguments().size() != 1) return FlagError("one GRAPH is needed");
-  for (const char* needed : {"load", "batches", "output"}) {
-    if (!flags.IsSet(needed)) return FlagError("--{}=FILE is needed", needed);
+absl::StatusOr<int> Run(const ContextOf<StepValuesSpec>& context) {
+  const StepValuesSpec& spec = context.spec;
+  if (!spec.has_load() || !spec.has_batches() || !spec.has_output()) {
+    return FlagError("--load=FILE, --batches=FILE and --output=FILE are needed");
   }
-  ASSIGN_OR_RETURN(const SafetensorsFile before, LoadSafetensors(flags.Text("load")));
-  ASSIGN_OR_RETURN(const SafetensorsFile batches, LoadSafetensors(flags.Text("batches")));
-  ASSIGN_OR_RETURN(const auto session, Start(flags));
+  ASSIGN_OR_RETURN(const SafetensorsFile before, LoadSafetensors(spec.load()));
+  ASSIGN_OR_RETURN(const SafetensorsFile batches, LoadSafetensors(spec.batches()));
+  ASSIGN_OR_RETURN(const auto session, Start(spec));
   RETURN_IF_ERROR(Begin(before, *session));
   ASSIGN_OR_RETURN(const int64_t steps, StepsOf(batches));
-  const std::vector<std::string> observed = absl::StrSplit(flags.Text("observe"), ',', absl::SkipEmpty());
+  const std::vector<std::string> observed = absl::StrSplit(spec.observe(), ',', absl::SkipEmpty());
   Values values;
   WholeValue losses{DType::kF64, {steps}, {}};
   for (int64_t step = 0; step < steps; ++step) {
@@ -157,14 +145,15 @@ absl::StatusOr<int> Run(const CommandContext& context) {
   }
   values["losses"] = losses;
   RETURN_IF_ERROR(KeepStates(*session, values));
-  RETURN_IF_ERROR(Save(values, flags.Text("output")));
+  RETURN_IF_ERROR(Save(values, spec.output()));
   return kExitFinished;
 }
 
 ProgramDefinition StepValues() {
-  Command command{"run", "write losses, gradients and states of training steps", "GRAPH", {}, Run};
-  for (const FlagDefinition& flag : ValueFlags()) command.flags.push_back(flag.name);
-  return {"step_values", "what training steps compute from given parameters on given batches", ValueFlags(), {command}};
+  return {"step_values",
+          "what training steps compute from given parameters on given batches",
+          StepValuesSpec::default_instance(),
+          {{"run", "write losses, gradients and states of training steps", "GRAPH", Runs<StepValuesSpec>(Run)}}};
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "tools/program/config_file.h"
 
+#include <cmath>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "graph/value/node_name.h"
@@ -7,6 +9,8 @@
 
 namespace partita {
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 constexpr char kSpace[] = " \t\r";
 constexpr char kKey[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
@@ -65,6 +69,19 @@ absl::StatusOr<ConfigEntry> ReadLine(const std::string& line, size_t begin) {
   return entry;
 }
 
+// As a flag has it.
+absl::StatusOr<std::string> ValueOf(const std::string& name, const Json& value) {
+  constexpr double kExact = 9007199254740992;  // 2^53
+  if (value.is_string()) return value.get<std::string>();
+  if (value.is_boolean()) return value.get<bool>() ? "true" : "false";
+  if (!value.is_number()) {
+    return InvalidArgument("key {} is {}; expected a string, a number, true or false", Quoted(name), value.type_name());
+  }
+  const double number = value.get<double>();
+  const bool whole = std::trunc(number) == number && std::abs(number) <= kExact;
+  return whole ? fmt::to_string(static_cast<int64_t>(number)) : fmt::to_string(number);
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<ConfigEntry>> ParseConfigFile(const std::string& text) {
@@ -102,6 +119,23 @@ std::string QuoteConfigValue(const std::string& value) {
     }
   }
   return quoted + "\"";
+}
+
+absl::StatusOr<JsonConfig> ParseJsonConfig(const std::string& text) {
+  const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object()) return InvalidArgument("expected a JSON object of flags, or a report of a run");
+  JsonConfig config;
+  const auto flags = json.find("flags");
+  const bool is_report = flags != json.end();
+  const auto graph = json.find("graph");
+  if (is_report && graph != json.end() && graph->is_string()) config.graph = graph->get<std::string>();
+  if (is_report && !flags->is_object())
+    return InvalidArgument("key 'flags' is {}; expected an object", flags->type_name());
+  for (const auto& [name, value] : is_report ? flags->items() : json.items()) {
+    ASSIGN_OR_RETURN(std::string written, ValueOf(name, value));
+    config.entries.push_back({0, name, std::move(written)});
+  }
+  return config;
 }
 
 }  // namespace partita

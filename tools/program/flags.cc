@@ -7,10 +7,14 @@
 #include <cstdlib>
 #include <filesystem>
 #include <iterator>
+#include <map>
+#include <optional>
 #include <string_view>
 
+#include "absl/strings/str_split.h"
 #include "graph/value/node_name.h"
 #include "runtime/base/check.h"
+#include "runtime/base/file_name.h"
 #include "runtime/base/text_file.h"
 #include "tools/program/config_file.h"
 #include "tools/program/exit_code.h"
@@ -18,6 +22,11 @@
 
 namespace partita {
 namespace {
+
+using google::protobuf::Descriptor;
+using google::protobuf::FieldDescriptor;
+using google::protobuf::Message;
+using google::protobuf::Reflection;
 
 struct OtherName {
   std::string_view name, ours;
@@ -73,19 +82,163 @@ constexpr OtherName kOtherNames[] = {
     {"log-level", "log"},
 };
 
-FlagDefinition Flag(std::string name, FlagType type, std::string value, std::string help) {
-  FlagDefinition flag;
-  flag.name = std::move(name);
-  flag.type = type;
-  flag.default_value = std::move(value);
-  flag.help = std::move(help);
-  return flag;
+std::vector<std::string> Words(const std::string& text) { return absl::StrSplit(text, ' ', absl::SkipEmpty()); }
+
+bool IsArgument(const FieldDescriptor& field) {
+  return field.options().GetExtension(flag).kind() == FlagKind::ARGUMENT;
+}
+
+FlagType TypeOf(const FieldDescriptor& field, const FlagOptions& options) {
+  switch (field.cpp_type()) {
+    case FieldDescriptor::CPPTYPE_BOOL:
+      return FlagType::kBool;
+    case FieldDescriptor::CPPTYPE_INT64:
+      return options.kind() == FlagKind::BYTES ? FlagType::kBytes : FlagType::kInt;
+    case FieldDescriptor::CPPTYPE_DOUBLE:
+      return FlagType::kFloat;
+    default:
+      CHECK(field.cpp_type() == FieldDescriptor::CPPTYPE_STRING);
+      if (options.kind() == FlagKind::PATH) return FlagType::kPath;
+      if (options.kind() == FlagKind::FOLDER) return FlagType::kFolder;
+      return options.choices().empty() ? FlagType::kText : FlagType::kChoice;
+  }
+}
+
+// 64MiB where it is a whole number of MiB.
+std::string FormatBytes(int64_t bytes) {
+  constexpr int64_t kMiB = 1 << 20;
+  return bytes > 0 && bytes % kMiB == 0 ? fmt::format("{}MiB", bytes / kMiB) : fmt::to_string(bytes);
+}
+
+std::string DefaultOf(const FieldDescriptor& field, FlagType type) {
+  if (type == FlagType::kBool) return field.has_default_value() ? fmt::to_string(field.default_value_bool()) : "false";
+  if (!field.has_default_value()) return "";
+  switch (type) {
+    case FlagType::kInt:
+      return fmt::to_string(field.default_value_int64());
+    case FlagType::kBytes:
+      return FormatBytes(field.default_value_int64());
+    case FlagType::kFloat:
+      return fmt::to_string(field.default_value_double());
+    default:
+      return field.default_value_string();
+  }
+}
+
+FlagDefinition DefinitionOf(std::vector<const FieldDescriptor*> path) {
+  const FieldDescriptor& field = *path.back();
+  const FlagOptions& options = field.options().GetExtension(flag);
+  const google::protobuf::MessageOptions& of_message = field.containing_type()->options();
+  FlagDefinition definition;
+  definition.name = field.name();
+  std::ranges::replace(definition.name, '_', '-');
+  definition.type = TypeOf(field, options);
+  definition.default_value = DefaultOf(field, definition.type);
+  definition.help = options.help();
+  definition.group = of_message.GetExtension(heading);
+  definition.least = options.min();
+  definition.most = options.max();
+  definition.choices.assign(options.choices().begin(), options.choices().end());
+  definition.commands = Words(options.has_commands() ? options.commands() : of_message.GetExtension(commands));
+  definition.written = options.written();
+  definition.own = options.own();
+  definition.path = std::move(path);
+  return definition;
+}
+
+// Flags, or the argument.
+void AddFields(const Descriptor& message, bool arguments, const std::vector<const FieldDescriptor*>& place,
+               std::vector<FlagDefinition>& flags) {
+  for (int i = 0; i < message.field_count(); ++i) {
+    const FieldDescriptor* const field = message.field(i);
+    std::vector<const FieldDescriptor*> path = place;
+    path.push_back(field);
+    if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
+      AddFields(*field->message_type(), arguments, path, flags);
+    } else if (field->options().HasExtension(flag) && IsArgument(*field) == arguments) {
+      flags.push_back(DefinitionOf(std::move(path)));
+    }
+  }
+}
+
+std::optional<FlagDefinition> ArgumentOf(const Message& message) {
+  std::vector<FlagDefinition> arguments;
+  AddFields(*message.GetDescriptor(), /*arguments=*/true, {}, arguments);
+  return arguments.empty() ? std::nullopt : std::optional(std::move(arguments.front()));
+}
+
+// The message that the field lies in.
+const Message& Holder(const FlagDefinition& definition, const Message& message) {
+  const Message* holder = &message;
+  for (size_t i = 0; i + 1 < definition.path.size(); ++i) {
+    holder = &holder->GetReflection()->GetMessage(*holder, definition.path[i]);
+  }
+  return *holder;
+}
+
+Message& MutableHolder(const FlagDefinition& definition, Message& message) {
+  Message* holder = &message;
+  for (size_t i = 0; i + 1 < definition.path.size(); ++i) {
+    holder = holder->GetReflection()->MutableMessage(holder, definition.path[i]);
+  }
+  return *holder;
+}
+
+bool Has(const FlagDefinition& definition, const Message& message) {
+  const Message& holder = Holder(definition, message);
+  return holder.GetReflection()->HasField(holder, definition.path.back());
+}
+
+std::string ValueOf(const FlagDefinition& definition, const Message& message) {
+  const Message& holder = Holder(definition, message);
+  const FieldDescriptor* const field = definition.path.back();
+  const Reflection& reflection = *holder.GetReflection();
+  switch (definition.type) {
+    case FlagType::kBool:
+      return fmt::to_string(reflection.GetBool(holder, field));
+    case FlagType::kInt:
+    case FlagType::kBytes:
+      return fmt::to_string(reflection.GetInt64(holder, field));
+    case FlagType::kFloat:
+      return fmt::to_string(reflection.GetDouble(holder, field));
+    default:
+      return reflection.GetString(holder, field);
+  }
+}
+
+// A value that was checked.
+void SetValue(const FlagDefinition& definition, const std::string& value, Message& message) {
+  Message& holder = MutableHolder(definition, message);
+  const FieldDescriptor* const field = definition.path.back();
+  const Reflection& reflection = *holder.GetReflection();
+  switch (definition.type) {
+    case FlagType::kBool:
+      return reflection.SetBool(&holder, field, value == "true");
+    case FlagType::kInt:
+      return reflection.SetInt64(&holder, field, std::strtoll(value.c_str(), nullptr, 10));
+    case FlagType::kBytes:
+      return reflection.SetInt64(&holder, field, *ParseBytes(value));
+    case FlagType::kFloat:
+      return reflection.SetDouble(&holder, field, std::strtod(value.c_str(), nullptr));
+    default:
+      return reflection.SetString(&holder, field, value);
+  }
+}
+
+bool Takes(const FlagDefinition& definition, const std::string& command) {
+  const std::vector<std::string>& takers = definition.commands;
+  return takers.empty() || std::ranges::find(takers, command) != takers.end();
 }
 
 std::vector<std::string> Names(const std::vector<FlagDefinition>& flags) {
   std::vector<std::string> names;
-  for (const FlagDefinition& flag : flags) names.push_back(flag.name);
+  for (const FlagDefinition& definition : flags) names.push_back(definition.name);
   return names;
+}
+
+const FlagDefinition* Find(const std::vector<FlagDefinition>& flags, const std::string& name) {
+  const auto found = std::ranges::find(flags, name, &FlagDefinition::name);
+  return found == flags.end() ? nullptr : &*found;
 }
 
 std::string Resolve(const std::string& folder, const std::string& path) {
@@ -105,52 +258,142 @@ bool IsValue(const std::string& word) {
   return word.empty() || word[0] != '-' || (word.size() > 1 && std::isdigit(static_cast<unsigned char>(word[1])) != 0);
 }
 
+// One invocation: each source sets what none before it has given.
+class Parser {
+ public:
+  Parser(const std::vector<FlagDefinition>& known, const std::vector<FlagDefinition>& all,
+         const FlagEnvironment& environment, Message& message)
+      : known_(known), all_(all), environment_(environment), message_(message) {
+    if (const char* folder = environment.get("BUILD_WORKING_DIRECTORY")) folder_ = folder;
+  }
+
+  absl::StatusOr<std::vector<std::string>> ReadCommandLine(const std::vector<std::string>& arguments);
+  absl::Status ReadEnvironment();
+  absl::Status ReadConfig();
+
+ private:
+  absl::Status Set(const FlagDefinition& definition, const std::string& value, const std::string& origin);
+  absl::Status UnknownFlag(const std::string& given) const;
+
+  const std::vector<FlagDefinition>& known_;
+  const std::vector<FlagDefinition>& all_;
+  const FlagEnvironment& environment_;
+  Message& message_;
+  std::string folder_;  // of the caller
+};
+
+absl::Status Parser::Set(const FlagDefinition& definition, const std::string& value, const std::string& origin) {
+  RETURN_IF_ERROR(About(origin, CheckFlagValue(definition, value)));
+  const bool is_path = definition.type == FlagType::kPath || definition.type == FlagType::kFolder;
+  SetValue(definition, is_path ? Resolve(folder_, value) : value, message_);
+  return absl::OkStatus();
+}
+
+// A word that stands for no flag of this command.
+absl::Status Parser::UnknownFlag(const std::string& given) const {
+  std::vector<std::string> names;
+  for (const std::string& known : Names(known_)) names.push_back("--" + known);
+  std::string word = given.substr(std::min(given.find_first_not_of('-'), given.size()));
+  const std::string name = "--" + word;
+  std::ranges::replace(word, '_', '-');
+  const auto same = std::ranges::find(kOtherNames, std::string_view(word), &OtherName::name);
+  if (same != std::end(kOtherNames) && Find(known_, std::string(same->ours)) != nullptr) {
+    return FlagError("flag {} is unknown here; did you mean '--{}'?", Quoted(given), same->ours);
+  }
+  for (const FlagDefinition& definition : all_) {
+    if (given == "--" + definition.name)
+      return FlagError("flag {} is of other commands, not of this one", Quoted(given));
+  }
+  return FlagError("flag {} is unknown here{}", Quoted(given), Suggestion(name, names));
+}
+
+absl::StatusOr<std::vector<std::string>> Parser::ReadCommandLine(const std::vector<std::string>& arguments) {
+  std::vector<std::string> rest;
+  bool only_arguments = false;  // after "--"
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const std::string argument = arguments[i] == "-h" && !only_arguments ? "--help" : arguments[i];
+    if (only_arguments || argument.compare(0, 1, "-") != 0 || argument == "-") {
+      if (argument.empty()) return FlagError("an argument is empty; a path or a flag is needed");
+      rest.push_back(Resolve(folder_, argument));
+      continue;
+    }
+    if (argument == "--") {
+      only_arguments = true;
+      continue;
+    }
+    const size_t equals = argument.find('=');
+    const std::string given = argument.substr(0, equals);
+    const std::string name = given.compare(0, 2, "--") == 0 ? given.substr(2) : "";
+    const FlagDefinition* const definition = Find(known_, name);
+    if (definition == nullptr) return UnknownFlag(given);
+    if (Has(*definition, message_)) return FlagError("flag --{} is given twice; once is allowed", name);
+    std::string value = equals == std::string::npos ? "true" : argument.substr(equals + 1);
+    if (equals == std::string::npos && definition->type != FlagType::kBool) {
+      if (i + 1 == arguments.size() || !IsValue(arguments[i + 1])) {
+        return FlagError("flag --{} has no value; --{}={} is needed", name, name, FlagPlaceholder(*definition));
+      }
+      value = arguments[++i];
+    }
+    RETURN_IF_ERROR(Set(*definition, value, fmt::format("flag --{}", name)));
+  }
+  return rest;
+}
+
+absl::Status Parser::ReadEnvironment() {
+  for (const FlagDefinition& definition : known_) {
+    const std::string variable = FlagVariable(environment_.program, definition.name);
+    const char* const value = environment_.get(variable.c_str());
+    if (value == nullptr || Has(definition, message_)) continue;
+    RETURN_IF_ERROR(Set(definition, value, fmt::format("environment variable {}", variable)));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Parser::ReadConfig() {
+  const std::string path = GeneralOf(message_).config();
+  if (path.empty()) return absl::OkStatus();
+  const absl::StatusOr<std::string> text = environment_.read(path);
+  if (!text.ok()) return About("flag --config", text.status());
+  absl::StatusOr<JsonConfig> config = JsonConfig();
+  if (HasEnding(path, ".json")) {
+    config = ParseJsonConfig(*text);
+  } else if (absl::StatusOr<std::vector<ConfigEntry>> lines = ParseConfigFile(*text); lines.ok()) {
+    config->entries = *std::move(lines);
+  } else {
+    config = lines.status();
+  }
+  if (!config.ok()) return About(Printable(path, 240), config.status());
+  if (!config->graph.empty() && !HasArgument(message_)) SetArgument(config->graph, message_);
+  const std::vector<std::string> names = Names(all_);
+  for (const ConfigEntry& entry : config->entries) {
+    const std::string line = entry.line == 0 ? "" : fmt::format("{}:", entry.line);
+    const std::string origin = fmt::format("{}:{} key {}", Printable(path, 240), line, Quoted(entry.key));
+    if (const FlagDefinition* const definition = Find(known_, entry.key); definition != nullptr) {
+      if (!Has(*definition, message_)) RETURN_IF_ERROR(Set(*definition, entry.value, origin));
+    } else if (std::ranges::find(names, entry.key) == names.end()) {
+      return FlagError("{} is unknown{}", origin, Suggestion(entry.key, names));
+    }
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
-FlagDefinition BoolFlag(std::string name, std::string help) {
-  return Flag(std::move(name), FlagType::kBool, "false", std::move(help));
+std::vector<FlagDefinition> FlagsOf(const Descriptor& message) {
+  std::vector<FlagDefinition> flags;
+  AddFields(message, /*arguments=*/false, {}, flags);
+  return flags;
 }
 
-FlagDefinition UnsetBoolFlag(std::string name, std::string help) {
-  return Flag(std::move(name), FlagType::kBool, "", std::move(help));
+std::vector<FlagDefinition> FlagsOfCommand(const std::vector<FlagDefinition>& all, const std::string& command) {
+  std::vector<FlagDefinition> flags;
+  std::ranges::copy_if(all, std::back_inserter(flags),
+                       [&](const FlagDefinition& definition) { return Takes(definition, command); });
+  return flags;
 }
 
-FlagDefinition IntFlag(std::string name, std::string value, int64_t least, int64_t most, std::string help) {
-  FlagDefinition flag = Flag(std::move(name), FlagType::kInt, std::move(value), std::move(help));
-  flag.least = static_cast<double>(least);
-  flag.most = static_cast<double>(most);
-  return flag;
-}
-
-FlagDefinition FloatFlag(std::string name, std::string value, double least, double most, std::string help) {
-  FlagDefinition flag = Flag(std::move(name), FlagType::kFloat, std::move(value), std::move(help));
-  flag.least = least;
-  flag.most = most;
-  return flag;
-}
-
-FlagDefinition BytesFlag(std::string name, std::string value, int64_t least, std::string help) {
-  FlagDefinition flag = Flag(std::move(name), FlagType::kBytes, std::move(value), std::move(help));
-  flag.least = static_cast<double>(least);
-  return flag;
-}
-
-FlagDefinition TextFlag(std::string name, std::string value, std::string help) {
-  return Flag(std::move(name), FlagType::kText, std::move(value), std::move(help));
-}
-
-FlagDefinition PathFlag(std::string name, std::string help) {
-  return Flag(std::move(name), FlagType::kPath, "", std::move(help));
-}
-
-FlagDefinition FolderFlag(std::string name, std::string help) {
-  return Flag(std::move(name), FlagType::kFolder, "", std::move(help));
-}
-
-FlagDefinition ChoiceFlag(std::string name, std::string value, std::vector<std::string> choices, std::string help) {
-  FlagDefinition flag = Flag(std::move(name), FlagType::kChoice, std::move(value), std::move(help));
-  flag.choices = std::move(choices);
-  return flag;
+bool IsTakenBy(const FieldDescriptor& field, const std::string& command) {
+  return Takes(DefinitionOf({&field}), command);
 }
 
 FlagEnvironment SystemFlagEnvironment(const std::string& program) {
@@ -165,144 +408,55 @@ FlagEnvironment SystemFlagEnvironment(const std::string& program) {
   return environment;
 }
 
-absl::StatusOr<Flags> Flags::Parse(const std::vector<FlagDefinition>& known, const std::vector<FlagDefinition>& all,
-                                   const std::vector<std::string>& arguments, const FlagEnvironment& environment) {
-  Flags flags;
-  if (const char* folder = environment.get("BUILD_WORKING_DIRECTORY")) flags.folder_ = folder;
-  for (const FlagDefinition& flag : known) {
-    CHECK(flags.settings_.emplace(flag.name, Setting{flag, flag.default_value, false}).second);
-    CHECK(flag.default_value.empty() || CheckFlagValue(flag, flag.default_value).ok());
+absl::StatusOr<std::vector<std::string>> ParseFlags(const std::vector<FlagDefinition>& known,
+                                                    const std::vector<FlagDefinition>& all,
+                                                    const std::vector<std::string>& arguments,
+                                                    const FlagEnvironment& environment, Message& message) {
+  Parser parser(known, all, environment, message);
+  ASSIGN_OR_RETURN(std::vector<std::string> rest, parser.ReadCommandLine(arguments));
+  RETURN_IF_ERROR(parser.ReadEnvironment());
+  RETURN_IF_ERROR(parser.ReadConfig());
+  return rest;
+}
+
+std::vector<GivenFlag> GivenFlags(const Message& message) {
+  std::vector<GivenFlag> given;
+  for (FlagDefinition& definition : FlagsOf(*message.GetDescriptor())) {
+    if (!Has(definition, message)) continue;
+    std::string value = ValueOf(definition, message);
+    given.push_back({std::move(definition), std::move(value)});
   }
-  RETURN_IF_ERROR(flags.ReadCommandLine(arguments, all));
-  RETURN_IF_ERROR(flags.ReadEnvironment(environment));
-  RETURN_IF_ERROR(flags.ReadConfig(all, environment));
-  return flags;
+  return given;
 }
 
-absl::Status Flags::Set(const std::string& name, const std::string& value, const std::string& origin) {
-  Setting& setting = settings_.at(name);
-  RETURN_IF_ERROR(About(origin, CheckFlagValue(setting.definition, value)));
-  const FlagType type = setting.definition.type;
-  setting.value = type == FlagType::kPath || type == FlagType::kFolder ? Resolve(folder_, value) : value;
-  setting.given = true;
-  return absl::OkStatus();
-}
-
-// A word that stands for no flag of this command.
-absl::Status Flags::UnknownFlag(const std::string& given, const std::vector<FlagDefinition>& all) const {
-  std::vector<std::string> names;
-  for (const auto& [known, unused] : settings_) names.push_back("--" + known);
-  std::string word = given.substr(std::min(given.find_first_not_of('-'), given.size()));
-  const std::string name = "--" + word;
-  std::ranges::replace(word, '_', '-');
-  const auto same = std::ranges::find(kOtherNames, std::string_view(word), &OtherName::name);
-  if (same != std::end(kOtherNames) && settings_.contains(std::string(same->ours))) {
-    return FlagError("flag {} is unknown here; did you mean '--{}'?", Quoted(given), same->ours);
+std::string ToConfig(const std::vector<FlagDefinition>& flags, const Message& message) {
+  std::map<std::string, std::string> lines;
+  for (const FlagDefinition& definition : flags) {
+    if (definition.path.back()->containing_type() == GeneralSpec::descriptor()) continue;
+    const std::string value = Has(definition, message) ? ValueOf(definition, message) : definition.default_value;
+    if (!value.empty()) lines[definition.name] = fmt::format("{} = {}\n", definition.name, QuoteConfigValue(value));
   }
-  for (const FlagDefinition& flag : all) {
-    if (given == "--" + flag.name) return FlagError("flag {} is of other commands, not of this one", Quoted(given));
-  }
-  return FlagError("flag {} is unknown here{}", Quoted(given), Suggestion(name, names));
-}
-
-absl::Status Flags::ReadCommandLine(const std::vector<std::string>& arguments, const std::vector<FlagDefinition>& all) {
-  bool only_arguments = false;  // after "--"
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    const std::string argument = arguments[i] == "-h" && !only_arguments ? "--help" : arguments[i];
-    if (only_arguments || argument.compare(0, 1, "-") != 0 || argument == "-") {
-      if (argument.empty()) return FlagError("an argument is empty; a path or a flag is needed");
-      arguments_.push_back(Resolve(folder_, argument));
-      continue;
-    }
-    if (argument == "--") {
-      only_arguments = true;
-      continue;
-    }
-    const size_t equals = argument.find('=');
-    const std::string given = argument.substr(0, equals);
-    const bool is_long = given.compare(0, 2, "--") == 0;
-    const std::string name = is_long ? given.substr(2) : "";
-    auto setting = settings_.find(name);
-    if (setting == settings_.end()) return UnknownFlag(given, all);
-    if (setting->second.given) return FlagError("flag --{} is given twice; once is allowed", name);
-    const FlagDefinition& flag = setting->second.definition;
-    std::string value = equals == std::string::npos ? "true" : argument.substr(equals + 1);
-    if (equals == std::string::npos && flag.type != FlagType::kBool) {
-      if (i + 1 == arguments.size() || !IsValue(arguments[i + 1])) {
-        return FlagError("flag --{} has no value; --{}={} is needed", name, name, FlagPlaceholder(flag));
-      }
-      value = arguments[++i];
-    }
-    RETURN_IF_ERROR(Set(name, value, fmt::format("flag --{}", name)));
-  }
-  return absl::OkStatus();
-}
-
-absl::Status Flags::ReadEnvironment(const FlagEnvironment& environment) {
-  for (const auto& [name, setting] : settings_) {
-    const std::string variable = FlagVariable(environment.program, name);
-    const char* value = environment.get(variable.c_str());
-    if (value == nullptr || setting.given) continue;
-    RETURN_IF_ERROR(Set(name, value, fmt::format("environment variable {}", variable)));
-  }
-  return absl::OkStatus();
-}
-
-absl::Status Flags::ReadConfig(const std::vector<FlagDefinition>& all, const FlagEnvironment& environment) {
-  auto config = settings_.find("config");
-  if (config == settings_.end() || !config->second.given) return absl::OkStatus();
-  const std::string path = config->second.value;
-  const absl::StatusOr<std::string> text = environment.read(path);
-  if (!text.ok()) return About("flag --config", text.status());
-  const absl::StatusOr<std::vector<ConfigEntry>> entries = ParseConfigFile(*text);
-  if (!entries.ok()) return About(Printable(path, 240), entries.status());
-  const std::vector<std::string> names = Names(all);
-  for (const ConfigEntry& entry : *entries) {
-    const std::string origin = fmt::format("{}:{}: key {}", Printable(path, 240), entry.line, Quoted(entry.key));
-    auto setting = settings_.find(entry.key);
-    if (setting != settings_.end()) {
-      if (!setting->second.given) RETURN_IF_ERROR(Set(entry.key, entry.value, origin));
-    } else if (std::find(names.begin(), names.end(), entry.key) == names.end()) {
-      return FlagError("{} is unknown{}", origin, Suggestion(entry.key, names));
-    }
-  }
-  return absl::OkStatus();
-}
-
-const Flags::Setting& Flags::Find(const std::string& name) const {
-  auto setting = settings_.find(name);
-  CHECK(setting != settings_.end());
-  return setting->second;
-}
-
-int64_t Flags::Int(const std::string& name) const {
-  const Setting& setting = Find(name);
-  CHECK(setting.definition.type == FlagType::kInt || setting.definition.type == FlagType::kBytes);
-  if (setting.definition.type == FlagType::kInt) return std::strtoll(setting.value.c_str(), nullptr, 10);
-  return setting.value.empty() ? 0 : *ParseBytes(setting.value);
-}
-
-double Flags::Float(const std::string& name) const { return std::strtod(Text(name).c_str(), nullptr); }
-
-const std::string& Flags::Text(const std::string& name) const { return Find(name).value; }
-
-bool Flags::Given(const std::string& name) const { return Find(name).given; }
-
-std::map<std::string, std::string> Flags::GivenValues() const {
-  std::map<std::string, std::string> values;
-  for (const auto& [name, setting] : settings_) {
-    if (setting.given) values[name] = setting.value;
-  }
-  return values;
-}
-
-std::string Flags::ToConfig() const {
   std::string text;
-  for (const auto& [name, setting] : settings_) {
-    if (name == "config" || name == "dump-config" || setting.value.empty()) continue;
-    text += fmt::format("{} = {}\n", name, QuoteConfigValue(setting.value));
-  }
+  for (const auto& [name, line] : lines) text += line;
   return text;
+}
+
+bool HasArgument(const Message& message) {
+  const std::optional<FlagDefinition> argument = ArgumentOf(message);
+  return argument && Has(*argument, message);
+}
+
+void SetArgument(const std::string& argument, Message& message) {
+  if (const std::optional<FlagDefinition> place = ArgumentOf(message)) SetValue(*place, argument, message);
+}
+
+const GeneralSpec& GeneralOf(const Message& message) {
+  const Descriptor& type = *message.GetDescriptor();
+  for (int i = 0; i < type.field_count(); ++i) {
+    if (type.field(i)->message_type() != GeneralSpec::descriptor()) continue;
+    return static_cast<const GeneralSpec&>(message.GetReflection()->GetMessage(message, type.field(i)));
+  }
+  return GeneralSpec::default_instance();
 }
 
 }  // namespace partita

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <memory>
 #include <new>
 
 #include "graph/value/node_name.h"
@@ -15,29 +16,16 @@
 namespace partita {
 namespace {
 
-// Every command has these.
-const std::vector<FlagDefinition>& CommonFlags() {
-  static const auto& flags = *new std::vector<FlagDefinition>{[] {
-    std::vector<FlagDefinition> list = {BoolFlag("help", "this text"), BoolFlag("help-all", "all that flags can be"),
-                                        PathFlag("config", "flags as lines `name = value`"),
-                                        BoolFlag("dump-config", "print the flags as a --config file and stop")};
-    for (FlagDefinition& flag : list) flag.group = "General";
-    return list;
-  }()};
-  return flags;
+std::vector<FlagDefinition> AllFlags(const ProgramDefinition& program) {
+  return FlagsOf(*program.message.GetDescriptor());
 }
 
-std::vector<FlagDefinition> FlagsOf(const ProgramDefinition& program, const Command& command) {
-  std::vector<FlagDefinition> flags;
-  for (const FlagDefinition& flag : program.flags) {
-    const auto& names = command.flags;
-    if (std::find(names.begin(), names.end(), flag.name) == names.end()) continue;
-    flags.push_back(flag);
+std::vector<FlagDefinition> FlagsFor(const ProgramDefinition& program, const Command& command) {
+  std::vector<FlagDefinition> flags = FlagsOfCommand(AllFlags(program), command.name);
+  for (FlagDefinition& flag : flags) {
     const auto choices = command.choices.find(flag.name);
-    if (choices != command.choices.end()) flags.back().choices = choices->second;
+    if (choices != command.choices.end()) flag.choices = choices->second;
   }
-  CHECK(flags.size() == command.flags.size());
-  flags.insert(flags.end(), CommonFlags().begin(), CommonFlags().end());
   return flags;
 }
 
@@ -62,43 +50,51 @@ absl::StatusOr<const Command*> FindCommand(const ProgramDefinition& program, con
   return FlagError("command {} is unknown{}", Quoted(name), Suggestion(name, names));
 }
 
-absl::Status CheckArguments(const Command& command, const Flags& flags) {
+absl::Status TakeArguments(const Command& command, const std::vector<std::string>& arguments,
+                           google::protobuf::Message& message) {
   const size_t expected = command.argument.empty() ? 0 : 1;
-  if (flags.arguments().size() == expected) return absl::OkStatus();
-  if (flags.arguments().empty()) return FlagError("{} needs an argument: {}", command.name, command.argument);
-  return FlagError("{} takes {}; found {}: {}", command.name,
-                   expected == 0 ? "no argument" : "one argument (" + command.argument + ")", flags.arguments().size(),
-                   Quoted(flags.arguments()[expected]));
-}
-
-std::vector<FlagDefinition> AllFlags(const ProgramDefinition& program) {
-  std::vector<FlagDefinition> all = program.flags;
-  all.insert(all.end(), CommonFlags().begin(), CommonFlags().end());
-  return all;
+  if (arguments.size() > expected) {
+    return FlagError("{} takes {}; found {}: {}", command.name,
+                     expected == 0 ? "no argument" : "one argument (" + command.argument + ")", arguments.size(),
+                     Quoted(arguments[expected]));
+  }
+  if (arguments.size() < expected && HasArgument(message)) return absl::OkStatus();  // a --config file names it
+  if (arguments.size() < expected) return FlagError("{} needs an argument: {}", command.name, command.argument);
+  if (expected == 1) SetArgument(arguments[0], message);
+  return absl::OkStatus();
 }
 
 absl::StatusOr<int> RunCommand(const ProgramDefinition& program, const Command& command,
                                const std::vector<std::string>& arguments, const FlagEnvironment& environment,
                                std::ostream& out) {
-  const auto parse = [&](const std::vector<std::string>& line) -> absl::StatusOr<Flags> {
+  const auto parse = [&](const std::vector<std::string>& line, google::protobuf::Message& message) -> absl::Status {
     ASSIGN_OR_RETURN(const Command* const other, FindCommand(program, line[0]));
-    return Flags::Parse(FlagsOf(program, *other), AllFlags(program), {line.begin() + 1, line.end()}, environment);
+    ASSIGN_OR_RETURN(
+        const std::vector<std::string> rest,
+        ParseFlags(FlagsFor(program, *other), AllFlags(program), {line.begin() + 1, line.end()}, environment, message));
+    const GeneralSpec& general = GeneralOf(message);
+    if (general.help() || general.help_all() || general.dump_config()) return absl::OkStatus();
+    return TakeArguments(*other, rest, message);
   };
   auto end = arguments.end();
   if (command.passes_on) end = std::find(arguments.begin(), arguments.end(), "--");
   const std::vector<std::string> own(arguments.begin(), end);
-  ASSIGN_OR_RETURN(const Flags flags, Flags::Parse(FlagsOf(program, command), AllFlags(program), own, environment));
-  if (flags.Bool("help") || flags.Bool("help-all")) {
-    out << CommandUsage(program, command, FlagsOf(program, command), flags.Bool("help-all"));
+  const std::vector<FlagDefinition> flags = FlagsFor(program, command);
+  const std::unique_ptr<google::protobuf::Message> message(program.message.New());
+  ASSIGN_OR_RETURN(const std::vector<std::string> given,
+                   ParseFlags(flags, AllFlags(program), own, environment, *message));
+  const GeneralSpec& general = GeneralOf(*message);
+  if (general.help() || general.help_all()) {
+    out << CommandUsage(program, command, flags, general.help_all());
     return kExitFinished;
   }
-  if (flags.Bool("dump-config")) {
-    out << flags.ToConfig();
+  if (general.dump_config()) {
+    out << ToConfig(flags, *message);
     return kExitFinished;
   }
-  RETURN_IF_ERROR(CheckArguments(command, flags));
+  RETURN_IF_ERROR(TakeArguments(command, given, *message));
   const std::vector<std::string> rest(end == arguments.end() ? end : end + 1, arguments.end());
-  return command.run({flags, out, rest, parse});
+  return command.run({*message, out, rest, parse});
 }
 
 bool AsksForHelp(const std::string& word) {
@@ -114,7 +110,7 @@ absl::StatusOr<int> Help(const ProgramDefinition& program, std::vector<std::stri
     return kExitFinished;
   }
   ASSIGN_OR_RETURN(const Command* const command, FindCommand(program, arguments[0]));
-  out << CommandUsage(program, *command, FlagsOf(program, *command), false);
+  out << CommandUsage(program, *command, FlagsFor(program, *command), false);
   return kExitFinished;
 }
 

@@ -15,18 +15,25 @@ namespace partita {
 
 // The input of a command. Results go to `out`; messages to the user go to the log.
 struct CommandContext {
-  const Flags& flags;
+  const google::protobuf::Message& message;  // of the program's type: what the flags say
   std::ostream& out;
   std::vector<std::string> rest;  // of a command that passes on: what stood behind `--`, as given
-  // The flags of such a command line, whose first word is a command; errors are those that it would end with.
-  std::function<absl::StatusOr<Flags>(const std::vector<std::string>& line)> parse;
+  // Reads such a command line, whose first word is a command; errors are those that it would end with.
+  std::function<absl::Status(const std::vector<std::string>& line, google::protobuf::Message& message)> parse;
+};
+
+// The same for a command of a program whose message is a `Spec`.
+template <typename Spec>
+struct ContextOf : CommandContext {
+  explicit ContextOf(const CommandContext& context)
+      : CommandContext(context), spec(static_cast<const Spec&>(context.message)) {}
+  const Spec& spec;
 };
 
 struct Command {
   std::string name;
-  std::string summary;             // one line
-  std::string argument;            // of the usage line, e.g. "GRAPH"; "": the command takes none
-  std::vector<std::string> flags;  // names in the program's table
+  std::string summary;   // one line
+  std::string argument;  // of the usage line, e.g. "GRAPH"; "": the command takes none
   // The exit code of a run that did what it was asked for, or an error (tools/program/exit_code.h turns it into a
   // code).
   std::function<absl::StatusOr<int>(const CommandContext&)> run;
@@ -35,10 +42,17 @@ struct Command {
   std::map<std::string, std::vector<std::string>> choices = {};
 };
 
+// What a command runs, for `Command::run`.
+template <typename Spec>
+std::function<absl::StatusOr<int>(const CommandContext&)> Runs(
+    std::function<absl::StatusOr<int>(const ContextOf<Spec>&)> run) {
+  return [run](const CommandContext& context) { return run(ContextOf<Spec>(context)); };
+}
+
 struct ProgramDefinition {
   std::string name;
   std::string summary;
-  std::vector<FlagDefinition> flags;
+  const google::protobuf::Message& message;  // whose fields are the flags; an empty one
   std::vector<Command> commands;
 };
 

@@ -1,12 +1,12 @@
 // What a user sets: a --config file, a command line.
 #include <sstream>
 
+#include "proto/run.pb.h"
 #include "tests/fuzz/targets/promise.h"
 #include "tests/fuzz/targets/targets.h"
 #include "tools/program/config_file.h"
 #include "tools/program/exit_code.h"
 #include "tools/program/flags.h"
-#include "tools/trainer_flags.h"
 
 namespace partita {
 namespace {
@@ -35,12 +35,13 @@ void FeedConfigFile(const std::string& bytes) {
 }
 
 void FeedCommandLine(const std::string& bytes) {
-  static const std::vector<FlagDefinition> flags = TrainerFlags();
+  static const std::vector<FlagDefinition> flags = FlagsOf(*RunSpec::descriptor());
   const FlagEnvironment environment = {.get = [](const char*) { return nullptr; },
                                        .read = [](const std::string&) { return absl::NotFoundError("no such file"); }};
-  const absl::StatusOr<Flags> parsed = Flags::Parse(flags, flags, Lines(bytes), environment);
-  if (!parsed.ok()) return PromiseRefusal(parsed.status());
-  const absl::StatusOr<std::vector<ConfigEntry>> config = ParseConfigFile(parsed->ToConfig());
+  RunSpec spec;
+  const absl::StatusOr<std::vector<std::string>> rest = ParseFlags(flags, flags, Lines(bytes), environment, spec);
+  if (!rest.ok()) return PromiseRefusal(rest.status());
+  const absl::StatusOr<std::vector<ConfigEntry>> config = ParseConfigFile(ToConfig(flags, spec));
   Promise(config.ok(), "flags that cannot be written as a file: " + config.status().ToString());
 }
 

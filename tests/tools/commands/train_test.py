@@ -53,6 +53,17 @@ class TrainTest(TrainerCase):
             slices = [event for event in json.load(file)["traceEvents"] if event["ph"] == "X"]
         self.assertEqual({event["pid"] for event in slices}, {0, 1, 2, 3})
 
+    def test_a_run_is_repeated_from_its_report(self):
+        self.train("--dp=2", "--steps=3", "--learning-rate=0.25", "--report=r.json", "--save=a.safetensors", MLP)
+        self.call("train", "--config=r.json", "--report=again.json", "--save=b.safetensors")
+        with open(self.path("r.json")) as first, open(self.path("again.json")) as again:
+            reports = json.load(first), json.load(again)
+        self.assertEqual(reports[0]["graph"], MLP)
+        for field in ("graph", "graph_hash", "strategy", "seed"):
+            self.assertEqual(reports[0][field], reports[1][field])
+        with open(self.path("a.safetensors"), "rb") as first, open(self.path("b.safetensors"), "rb") as again:
+            self.assertEqual(first.read(), again.read())
+
     def test_reports_how_threads_wait(self):
         """A thread spins for a short time unless it is told otherwise, or takes a core that others need."""
         unset = {name: value for name, value in without_launchers().items()

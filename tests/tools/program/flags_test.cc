@@ -3,17 +3,22 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <limits>
+#include <map>
 #include <new>
+#include <set>
 #include <sstream>
 #include <stdexcept>
 #include <system_error>
 
+#include "proto/run.pb.h"
 #include "runtime/base/status.h"
+#include "tests/tools/program/test_spec.pb.h"
 #include "tools/program/exit_code.h"
 #include "tools/program/flag_help.h"
+#include "tools/program/flag_value.h"
 #include "tools/program/program.h"
-#include "tools/trainer_flags.h"
 
 namespace partita {
 namespace {
@@ -41,19 +46,19 @@ struct World {
   }
 };
 
-std::vector<FlagDefinition> Known() {
-  return {IntFlag("epochs", "3", 1, 100, "passes"),
-          FloatFlag("learning-rate", "", 0, 10, "rate"),
-          BytesFlag("memory", "", 1, "limit"),
-          BoolFlag("augment", "shift and flip"),
-          ChoiceFlag("format", "text", {"text", "json"}, "of results"),
-          PathFlag("save", "where to"),
-          FolderFlag("data", "images"),
-          PathFlag("config", "flags")};
-}
+std::vector<FlagDefinition> TrainerFlags() { return FlagsOf(*RunSpec::descriptor()); }
 
-absl::StatusOr<Flags> Parse(const std::vector<std::string>& arguments, const World& world = {}) {
-  return Flags::Parse(Known(), TrainerFlags(), arguments, world.environment());
+std::vector<FlagDefinition> Known() { return FlagsOfCommand(FlagsOf(*TestSpec::descriptor()), "parse"); }
+
+struct Parsed {
+  TestSpec spec;
+  std::vector<std::string> rest;
+};
+
+absl::StatusOr<Parsed> Parse(const std::vector<std::string>& arguments, const World& world = {}) {
+  Parsed parsed;
+  ASSIGN_OR_RETURN(parsed.rest, ParseFlags(Known(), TrainerFlags(), arguments, world.environment(), parsed.spec));
+  return parsed;
 }
 
 std::string Refusal(const std::vector<std::string>& arguments, const World& world = {}) {
@@ -63,24 +68,26 @@ std::string Refusal(const std::vector<std::string>& arguments, const World& worl
 }
 
 TEST(Flags, HaveTypesAndDefaults) {
-  const Flags flags = *Parse({"--learning-rate=0.25", "--memory=64MiB", "--augment", "graph.pb"});
-  EXPECT_EQ(flags.Int("epochs"), 3);
-  EXPECT_FALSE(flags.Given("epochs"));
-  EXPECT_EQ(flags.Float("learning-rate"), 0.25);
-  EXPECT_EQ(flags.Int("memory"), 64 << 20);
-  EXPECT_TRUE(flags.Bool("augment"));
-  EXPECT_FALSE(flags.IsSet("save"));
-  EXPECT_EQ(flags.arguments(), std::vector<std::string>{"graph.pb"});
-  EXPECT_EQ(flags.GivenValues(),
-            (std::map<std::string, std::string>{{"augment", "true"}, {"learning-rate", "0.25"}, {"memory", "64MiB"}}));
+  const Parsed parsed = *Parse({"--learning-rate=0.25", "--memory=64MiB", "--augment", "graph.pb"});
+  EXPECT_EQ(parsed.spec.epochs(), 3);
+  EXPECT_FALSE(parsed.spec.has_epochs());
+  EXPECT_EQ(parsed.spec.learning_rate(), 0.25);
+  EXPECT_EQ(parsed.spec.memory(), 64 << 20);
+  EXPECT_TRUE(parsed.spec.augment());
+  EXPECT_FALSE(parsed.spec.files().has_save());
+  EXPECT_EQ(parsed.rest, std::vector<std::string>{"graph.pb"});
+  std::map<std::string, std::string> given;
+  for (const auto& [definition, value] : GivenFlags(parsed.spec)) given[definition.name] = value;
+  EXPECT_EQ(given, (std::map<std::string, std::string>{
+                       {"augment", "true"}, {"learning-rate", "0.25"}, {"memory", "67108864"}}));
 }
 
 TEST(Flags, TakeTheNextWordForAValue) {
-  const Flags flags = *Parse({"--epochs", "4", "--augment", "graph.pb", "--save", "a"});
-  EXPECT_EQ(flags.Int("epochs"), 4);
-  EXPECT_TRUE(flags.Bool("augment")) << "a switch takes no word";
-  EXPECT_EQ(flags.arguments(), std::vector<std::string>{"graph.pb"});
-  EXPECT_EQ(flags.Text("save"), "a");
+  const Parsed parsed = *Parse({"--epochs", "4", "--augment", "graph.pb", "--save", "a"});
+  EXPECT_EQ(parsed.spec.epochs(), 4);
+  EXPECT_TRUE(parsed.spec.augment()) << "a switch takes no word";
+  EXPECT_EQ(parsed.rest, std::vector<std::string>{"graph.pb"});
+  EXPECT_EQ(parsed.spec.files().save(), "a");
   EXPECT_THAT(Refusal({"--epochs", "-1"}), HasSubstr("the value is '-1'")) << "a number may be negative";
 }
 
@@ -88,29 +95,71 @@ TEST(Flags, ComeFromCommandLineThenEnvironmentThenConfig) {
   World world;
   world.variables = {{"TRAINER_EPOCHS", "5"}, {"TRAINER_LEARNING_RATE", "2"}};
   world.files["c.toml"] = "# mine\nepochs = 7\nlearning-rate = 3.0\nformat = \"json\"\nseed = 4 # another command's\n";
-  const Flags flags = *Parse({"--epochs=4", "--config=c.toml"}, world);
-  EXPECT_EQ(flags.Int("epochs"), 4);
-  EXPECT_EQ(flags.Float("learning-rate"), 2);
-  EXPECT_EQ(flags.Text("format"), "json");
+  const TestSpec spec = Parse({"--epochs=4", "--config=c.toml"}, world)->spec;
+  EXPECT_EQ(spec.epochs(), 4);
+  EXPECT_EQ(spec.learning_rate(), 2);
+  EXPECT_EQ(spec.format(), "json");
 }
 
 TEST(Flags, ResolvePathsAgainstTheCallersFolder) {
   World world;
   world.variables = {{"BUILD_WORKING_DIRECTORY", "/home/me"}};
-  const Flags flags = *Parse({"--save=out/a.safetensors", "--data=images", "../graph.pb"}, world);
-  EXPECT_EQ(flags.Text("save"), "/home/me/out/a.safetensors");
-  EXPECT_EQ(flags.Text("data"), "/home/me/images");
-  EXPECT_EQ(flags.arguments()[0], "/home/graph.pb");
-  EXPECT_EQ(Parse({"/graph.pb"}, world)->arguments()[0], "/graph.pb");
+  const Parsed parsed = *Parse({"--save=out/a.safetensors", "--data=images", "../graph.pb"}, world);
+  EXPECT_EQ(parsed.spec.files().save(), "/home/me/out/a.safetensors");
+  EXPECT_EQ(parsed.spec.files().data(), "/home/me/images");
+  EXPECT_EQ(parsed.rest[0], "/home/graph.pb");
+  EXPECT_EQ(Parse({"/graph.pb"}, world)->rest[0], "/graph.pb");
 }
 
 TEST(Flags, DumpLoadsAgain) {
   World world;
-  const Flags flags = *Parse({"--epochs=9", "--save=/a \"b\\c.x"}, world);
-  world.files["/dump"] = flags.ToConfig();
-  const Flags again = *Parse({"--config=/dump"}, world);
-  EXPECT_EQ(again.Int("epochs"), 9);
-  EXPECT_EQ(again.Text("save"), "/a \"b\\c.x");
+  const TestSpec spec = Parse({"--epochs=9", "--save=/a \"b\\c.x"})->spec;
+  world.files["/dump"] = ToConfig(Known(), spec);
+  const TestSpec again = Parse({"--config=/dump"}, world)->spec;
+  EXPECT_EQ(again.epochs(), 9);
+  EXPECT_EQ(again.files().save(), "/a \"b\\c.x");
+}
+
+TEST(Flags, ComeFromJsonAndFromTheReportOfARun) {
+  World world;
+  world.files["flags.json"] = R"({"epochs": 7, "learning-rate": 0.25, "augment": true, "format": "json"})";
+  world.files["report.json"] =
+      R"({"command": "train", "graph": "/g.pb", "flags": {"epochs": 8.0, "config": "flags.json"}, "epochs": []})";
+  TestSpec spec = Parse({"--config=flags.json"}, world)->spec;
+  EXPECT_EQ(spec.epochs(), 7);
+  EXPECT_EQ(spec.learning_rate(), 0.25);
+  EXPECT_TRUE(spec.augment());
+  EXPECT_EQ(spec.format(), "json");
+  spec = Parse({"--config=report.json", "--learning-rate=1"}, world)->spec;
+  EXPECT_EQ(spec.epochs(), 8);
+  EXPECT_EQ(spec.learning_rate(), 1);
+  EXPECT_EQ(spec.graph(), "/g.pb");
+  const std::pair<std::string, std::string> cases[] = {{"[]", "expected a JSON object"},
+                                                       {"{\"epochs\": [1]}", "key 'epochs' is array"},
+                                                       {"{\"epochs\": 1.5}", "the value is '1.5'"},
+                                                       {"{\"epoch\": 1}", "did you mean 'epochs'?"},
+                                                       {"{\"flags\": 1}", "key 'flags' is number"},
+                                                       {"{\"epochs\": 1", "expected a JSON object"}};
+  for (const auto& [text, says] : cases) {
+    world.files["c.json"] = text;
+    EXPECT_THAT(Refusal({"--config=c.json"}, world), HasSubstr(says)) << text;
+  }
+}
+
+// What is written, and which commands take it, follow from the field alone.
+TEST(Flags, AreTheFieldsOfTheMessage) {
+  const std::vector<FlagDefinition> flags = Known();
+  const auto save = std::ranges::find(flags, "save", &FlagDefinition::name);
+  ASSERT_NE(save, flags.end());
+  EXPECT_TRUE(save->written);
+  EXPECT_EQ(save->group, "Files");
+  EXPECT_EQ(save->path.size(), 2u);
+  EXPECT_TRUE(IsTakenBy(*save->path.back(), "parse"));
+  EXPECT_FALSE(IsTakenBy(*save->path.back(), "train"));
+  EXPECT_EQ(std::ranges::count(flags, "graph", &FlagDefinition::name), 0) << "it is the argument";
+  TestSpec spec;
+  SetArgument("/graph.pb", spec);
+  EXPECT_EQ(spec.graph(), "/graph.pb");
 }
 
 TEST(Flags, RefuseInOneSentence) {
@@ -132,7 +181,7 @@ TEST(Flags, RefuseInOneSentence) {
   EXPECT_THAT(Refusal({"--epochs", "many"}), HasSubstr("the value is 'many'"));
   EXPECT_THAT(Refusal({"--shift=3"}), HasSubstr("'--shift' is of other commands, not of this one"));
   EXPECT_THAT(Refusal({"--epocsh=3"}), HasSubstr("did you mean '--epochs'?")) << "two neighbours swapped";
-  EXPECT_EQ(Parse({"--", "--epochs"})->arguments(), std::vector<std::string>{"--epochs"});
+  EXPECT_EQ(Parse({"--", "--epochs"})->rest, std::vector<std::string>{"--epochs"});
 }
 
 TEST(Flags, RefuseEnvironmentAndConfigByTheirPlace) {
@@ -188,20 +237,17 @@ struct Answer {
 };
 
 Answer Call(const std::vector<std::string>& arguments, const World& world = {}) {
-  ProgramDefinition program{"trainer", "trains", Known(), {}};
-  program.flags.pop_back();  // --config is every program's
-  program.commands = {{"train",
-                       "train it",
-                       "GRAPH",
-                       {"epochs"},
-                       [](const CommandContext& context) -> absl::StatusOr<int> {
-                         context.out << "epochs " << context.flags.Int("epochs");
-                         return kExitInterrupted;
-                       }},
-                      {"fail", "does not fit", "", {"format"}, [](const CommandContext&) -> absl::StatusOr<int> {
-                         return ResourceExhausted("too large");
-                       }}};
-  program.commands[1].choices = {{"format", {"text"}}};
+  const auto train = [](const ContextOf<TestSpec>& context) -> absl::StatusOr<int> {
+    context.out << "epochs " << context.spec.epochs();
+    return kExitInterrupted;
+  };
+  const auto fail = [](const CommandContext&) -> absl::StatusOr<int> { return ResourceExhausted("too large"); };
+  const ProgramDefinition program{
+      "trainer",
+      "trains",
+      TestSpec::default_instance(),
+      {{.name = "train", .summary = "train it", .argument = "GRAPH", .run = Runs<TestSpec>(train)},
+       {.name = "fail", .summary = "does not fit", .argument = "", .run = fail, .choices = {{"format", {"text"}}}}}};
   std::ostringstream out, error;
   const int code = RunProgram(program, arguments, world.environment(), out, error);
   return {code, out.str(), error.str()};
@@ -227,7 +273,10 @@ TEST(Program, SaysWhatIsWrong) {
 }
 
 Answer CallOne(const std::function<absl::StatusOr<int>()>& work) {
-  const ProgramDefinition program{"trainer", "trains", {}, {{"do", "it", "", {}, [&](const auto&) { return work(); }}}};
+  const ProgramDefinition program{"trainer",
+                                  "trains",
+                                  TestSpec::default_instance(),
+                                  {{"do", "it", "", [&](const CommandContext&) { return work(); }}}};
   const World world;
   std::ostringstream out, error;
   const int code = RunProgram(program, {"do"}, world.environment(), out, error);
@@ -314,18 +363,18 @@ TEST(Program, OffersTheChoicesOfTheCommand) {
 }
 
 TEST(FlagHelp, HasGroupsAndALineBelowWhereAFlagTakesMoreThanItsColumn) {
-  std::vector<FlagDefinition> flags = {FolderFlag("data", "images"),
-                                       ChoiceFlag("split", "channels", {"channels", "output_channels"}, "how"),
-                                       BoolFlag("flip", "mirror")};
-  flags[2].group = "More";
+  const std::vector<FlagDefinition> known = Known();
+  std::vector<FlagDefinition> flags;
+  for (const char* const name : {"augment", "data", "split"}) {
+    flags.push_back(*std::ranges::find(known, name, &FlagDefinition::name));
+  }
   const std::string space(26, ' ');
   EXPECT_EQ(FlagHelp(flags, false, "trainer"),
-            "  --data=FOLDER           images\n"
+            "\nTest\n  --augment               shift and flip\n"
+            "\nFiles\n  --data=FOLDER           images\n"
             "  --split=channels|output_channels\n" +
-                space +
-                "how (default channels)\n\nMore\n"
-                "  --flip                  mirror\n");
-  EXPECT_THAT(FlagHelp(flags, true, "trainer"), HasSubstr("TRAINER_FLIP"));
+                space + "how (default channels)\n");
+  EXPECT_THAT(FlagHelp(flags, true, "trainer"), HasSubstr("TRAINER_AUGMENT"));
 }
 
 TEST(FlagHelp, FitsEightyColumns) {
@@ -339,8 +388,19 @@ TEST(FlagHelp, FitsEightyColumns) {
 }
 
 TEST(TrainerFlags, EveryDefaultIsAllowed) {
-  const World world;
-  EXPECT_TRUE(Flags::Parse(TrainerFlags(), TrainerFlags(), {}, world.environment()).ok());
+  for (const FlagDefinition& definition : TrainerFlags()) {
+    if (definition.default_value.empty()) continue;
+    EXPECT_TRUE(CheckFlagValue(definition, definition.default_value).ok()) << definition.name;
+  }
+}
+
+TEST(TrainerFlags, HaveOneNameEach) {
+  std::set<std::string> names;
+  for (const FlagDefinition& definition : TrainerFlags()) {
+    EXPECT_TRUE(names.insert(definition.name).second) << definition.name;
+    EXPECT_FALSE(definition.help.empty()) << definition.name;
+    EXPECT_LT(definition.least, definition.type == FlagType::kInt ? definition.most : 1e300) << definition.name;
+  }
 }
 
 }  // namespace

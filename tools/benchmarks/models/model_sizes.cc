@@ -1,24 +1,30 @@
 #include "tools/benchmarks/models/model_sizes.h"
 
-#include <string_view>
-
 #include "tools/program/exit_code.h"
 
 namespace partita {
 
-absl::Status SetSizes(const Flags& flags, MeasuredModel& model) {
-  if (flags.Given("batch")) model.batch = flags.Int("batch");
-  for (const char* name : {"image-size", "vocabulary", "hidden", "layers"}) {
-    if (!flags.IsSet(name)) continue;
-    const bool of_images = std::string_view(name) == "image-size";
-    if (of_images != model.of_words()) continue;
-    return FlagError("flag --{} is for models of {}; --model is {}", name, of_images ? "images" : "words", model.name);
+absl::Status SetSizes(const BenchmarkSpec& spec, MeasuredModel& model) {
+  if (spec.has_batch()) model.batch = spec.batch();
+  if (spec.has_image_size() && model.of_words()) {
+    return FlagError("flag --image-size is for models of images; --model is {}", model.name);
   }
-  if (flags.IsSet("image-size")) model.image_size = flags.Int("image-size");
-  model.vocabulary = flags.Int("vocabulary");
-  model.hidden = flags.Int("hidden");
-  model.layers = flags.Int("layers");
+  if (!model.of_words() && (spec.has_vocabulary() || spec.has_hidden() || spec.has_layers())) {
+    const char* const flag = spec.has_vocabulary() ? "vocabulary" : spec.has_hidden() ? "hidden" : "layers";
+    return FlagError("flag --{} is for models of words; --model is {}", flag, model.name);
+  }
+  if (spec.has_image_size()) model.image_size = spec.image_size();
+  model.vocabulary = spec.vocabulary();
+  model.hidden = spec.hidden();
+  model.layers = spec.layers();
   return absl::OkStatus();
+}
+
+MachineSpec MachineFor(const BenchmarkSpec& spec) {
+  MachineSpec machine;
+  if (spec.has_cluster()) machine.set_cluster(spec.cluster());
+  if (spec.has_profile()) machine.set_profile(spec.profile());
+  return machine;
 }
 
 }  // namespace partita

@@ -3,14 +3,18 @@
 #define PARTITA_TOOLS_BENCHMARKS_MODELS_MODEL_SIZES_H_
 
 #include "absl/status/status.h"
+#include "proto/run.pb.h"
+#include "tools/benchmarks/benchmark.pb.h"
 #include "tools/benchmarks/models/measured_models.h"
-#include "tools/program/flags.h"
 
 namespace partita {
 
 // By "batch" and the flags of sizes, where they are given. A flag error: "image-size" of a model of words, or the other
 // sizes of one of images.
-absl::Status SetSizes(const Flags& flags, MeasuredModel& model);
+absl::Status SetSizes(const BenchmarkSpec& spec, MeasuredModel& model);
+
+// The machine whose step times are predicted.
+MachineSpec MachineFor(const BenchmarkSpec& spec);
 
 }  // namespace partita
 

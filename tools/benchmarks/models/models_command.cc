@@ -23,53 +23,48 @@ constexpr char kAgreementScript[] = "tools/peer/agree.py";
 constexpr char kStepValues[] = "tools/peer/step_values";
 constexpr char kThisProgram[] = "/proc/self/exe";
 
-// What says by what steps are predicted.
-constexpr const char* kMachineFlags[] = {"cluster", "profile"};
-
-absl::StatusOr<std::vector<MeasuredModel>> ModelsToMeasure(const Flags& flags) {
+absl::StatusOr<std::vector<MeasuredModel>> ModelsToMeasure(const BenchmarkSpec& spec) {
   std::vector<MeasuredModel> models;
   for (MeasuredModel model : MeasuredModels()) {
-    if (flags.Given("model") ? model.name != flags.Text("model") : model.only_alone) continue;
-    RETURN_IF_ERROR(SetSizes(flags, model));
+    if (spec.has_model() ? model.name != spec.model() : model.only_alone) continue;
+    RETURN_IF_ERROR(SetSizes(spec, model));
     const bool twice = !models.empty() && models.back().name == model.name && models.back().batch == model.batch;
     if (!twice) models.push_back(model);
   }
   return models;
 }
 
-absl::StatusOr<std::vector<std::string>> PrecisionsOf(const Flags& flags) {
-  std::vector<std::string> known = BenchmarkPrecisions(flags.Text("device") == "cuda");
-  if (!flags.IsSet("precision")) return known;
-  if (std::ranges::count(known, flags.Text("precision")) > 0) return std::vector{flags.Text("precision")};
-  return FlagError("flag --precision is {}; --device={} has {}", flags.Text("precision"), flags.Text("device"),
+absl::StatusOr<std::vector<std::string>> PrecisionsOf(const BenchmarkSpec& spec) {
+  std::vector<std::string> known = BenchmarkPrecisions(spec.device() == "cuda");
+  if (!spec.has_precision()) return known;
+  if (std::ranges::count(known, spec.precision()) > 0) return std::vector{spec.precision()};
+  return FlagError("flag --precision is {}; --device={} has {}", spec.precision(), spec.device(),
                    fmt::join(known, ", "));
 }
 
-absl::StatusOr<ModelSplit> SplitOf(const Flags& flags) {
+absl::StatusOr<ModelSplit> SplitOf(const BenchmarkSpec& spec) {
   ModelSplit split;
-  split.strategy = flags.Text("strategy");
-  for (const char* other : {"dp", "mp"}) {
-    if (!split.strategy.empty() && flags.Given(other)) {
-      return FlagError("flags --strategy and --{} are given; one of them is allowed", other);
-    }
+  split.strategy = spec.strategy();
+  if (spec.has_strategy() && (spec.has_dp() || spec.has_mp())) {
+    return FlagError("flags --strategy and --{} are given; one of them is allowed", spec.has_dp() ? "dp" : "mp");
   }
-  if (flags.Given("dp")) split.data = static_cast<int>(flags.Int("dp"));
-  if (flags.Given("mp")) split.model = static_cast<int>(flags.Int("mp"));
+  if (spec.has_dp()) split.data = static_cast<int>(spec.dp());
+  if (spec.has_mp()) split.model = static_cast<int>(spec.mp());
   return split;
 }
 
-absl::Status AddPeer(const Flags& flags, ModelBenchmarkOptions& options) {
-  if (flags.Text("peer") != "pytorch") return absl::OkStatus();
+absl::Status AddPeer(const BenchmarkSpec& spec, ModelBenchmarkOptions& options) {
+  if (spec.peer() != "pytorch") return absl::OkStatus();
   options.peer = "pytorch";
   ASSIGN_OR_RETURN(const std::string script, BuiltFile(kPeerScript));
-  const std::string python = PeerPython(flags.Text("peer-python"));
+  const std::string python = PeerPython(spec.peer_python());
   options.peer_command = {python, script};
-  if (!flags.Bool("skip-agreement")) {
+  if (!spec.skip_agreement()) {
     ASSIGN_OR_RETURN(const std::string agreement, BuiltFile(kAgreementScript));
     options.agreement.script = {python, agreement};
     ASSIGN_OR_RETURN(options.agreement.step_values, BuiltFile(kStepValues));
   }
-  absl::StatusOr<std::vector<PeerForm>> forms = ReadPeerForms(flags.Text("peer-forms"), options.gpu);
+  absl::StatusOr<std::vector<PeerForm>> forms = ReadPeerForms(spec.peer_forms(), options.gpu);
   if (!forms.ok()) return FlagError("flag --peer-forms: {}", std::string(forms.status().message()));
   options.peer_forms = *std::move(forms);
   return absl::OkStatus();
@@ -81,52 +76,39 @@ absl::Status WriteReport(const std::string& path, const std::vector<ModelRow>& r
 
 }  // namespace
 
-std::vector<std::string> ModelsFlags() {
-  return {"format",         "rounds", "steps",   "batch",     "image-size", "vocabulary",
-          "hidden",         "layers", "model",   "precision", "dp",         "mp",
-          "strategy",       "device", "threads", "peer",      "peer-forms", "peer-python",
-          "skip-agreement", "report", "cluster", "profile",   "history"};
-}
-
-absl::StatusOr<int> RunModels(const CommandContext& context) {
-  const Flags& flags = context.flags;
+absl::StatusOr<int> RunModels(const ContextOf<BenchmarkSpec>& context) {
+  const BenchmarkSpec& spec = context.spec;
   ModelBenchmarkOptions options;
-  ASSIGN_OR_RETURN(options.models, ModelsToMeasure(flags));
-  options.gpu = flags.Text("device") == "cuda";
-  ASSIGN_OR_RETURN(options.precisions, PrecisionsOf(flags));
-  ASSIGN_OR_RETURN(options.split, SplitOf(flags));
-  options.threads = static_cast<int>(flags.Int("threads"));
-  options.steps = flags.Int("steps");
-  options.rounds = flags.Int("rounds");
+  ASSIGN_OR_RETURN(options.models, ModelsToMeasure(spec));
+  options.gpu = spec.device() == "cuda";
+  ASSIGN_OR_RETURN(options.precisions, PrecisionsOf(spec));
+  ASSIGN_OR_RETURN(options.split, SplitOf(spec));
+  options.threads = static_cast<int>(spec.threads());
+  options.steps = spec.steps();
+  options.rounds = spec.rounds();
   options.loop_command = {kThisProgram, "loop"};
-  RETURN_IF_ERROR(ReadMachine(flags, /*processes=*/false).status());
-  for (const char* const name : kMachineFlags) {
-    if (flags.IsSet(name)) options.loop_command.push_back(fmt::format("--{}={}", name, flags.Text(name)));
-  }
-  RETURN_IF_ERROR(AddPeer(flags, options));
+  RETURN_IF_ERROR(ReadMachine(MachineFor(spec), /*processes=*/false).status());
+  if (spec.has_cluster()) options.loop_command.push_back("--cluster=" + spec.cluster());
+  if (spec.has_profile()) options.loop_command.push_back("--profile=" + spec.profile());
+  RETURN_IF_ERROR(AddPeer(spec, options));
   ASSIGN_OR_RETURN(const std::vector<ModelRow> rows, BenchmarkModels(options));
-  for (const ModelRow& row : rows) RETURN_IF_ERROR(KeepRuns({row.session.graded}, flags));
-  if (flags.IsSet("report")) RETURN_IF_ERROR(WriteReport(flags.Text("report"), rows));
-  context.out << (flags.Text("format") == "json" ? ToJson(rows) : ToText(rows));
+  for (const ModelRow& row : rows) RETURN_IF_ERROR(KeepRuns({row.session.graded}, spec.history()));
+  if (spec.has_report()) RETURN_IF_ERROR(WriteReport(spec.report(), rows));
+  context.out << (spec.format() == "json" ? ToJson(rows) : ToText(rows));
   return kExitFinished;
 }
 
-std::vector<std::string> LoopCommandFlags() {
-  return {"model", "batch", "image-size", "vocabulary", "hidden",  "layers",  "precision",
-          "dp",    "mp",    "strategy",   "device",     "threads", "cluster", "profile"};
-}
-
-absl::StatusOr<int> RunLoop(const CommandContext& context) {
-  const Flags& flags = context.flags;
-  ASSIGN_OR_RETURN(const std::vector<MeasuredModel> models, ModelsToMeasure(flags));
+absl::StatusOr<int> RunLoop(const ContextOf<BenchmarkSpec>& context) {
+  const BenchmarkSpec& spec = context.spec;
+  ASSIGN_OR_RETURN(const std::vector<MeasuredModel> models, ModelsToMeasure(spec));
   ModelCase measured;
   measured.sizes = models[0];
-  ASSIGN_OR_RETURN(const std::vector<std::string> precisions, PrecisionsOf(flags));
+  ASSIGN_OR_RETURN(const std::vector<std::string> precisions, PrecisionsOf(spec));
   measured.precision = precisions[0];
-  ASSIGN_OR_RETURN(measured.split, SplitOf(flags));
-  measured.gpu = flags.Text("device") == "cuda";
-  measured.threads = static_cast<int>(flags.Int("threads"));
-  ASSIGN_OR_RETURN(const std::optional<Machine> machine, ReadMachine(flags, /*processes=*/false));
+  ASSIGN_OR_RETURN(measured.split, SplitOf(spec));
+  measured.gpu = spec.device() == "cuda";
+  measured.threads = static_cast<int>(spec.threads());
+  ASSIGN_OR_RETURN(const std::optional<Machine> machine, ReadMachine(MachineFor(spec), /*processes=*/false));
   RETURN_IF_ERROR(RunModelLoop(measured, machine, std::cin, context.out));
   return kExitFinished;
 }

@@ -18,22 +18,22 @@ constexpr int64_t kFewestRounds = 6;  // MedianInterval
 constexpr const char* kSmallModels[] = {"mlp", "lenet5", "mini-inception"};
 
 // The small ones, unless one is asked for.
-absl::StatusOr<std::vector<MeasuredModel>> ModelsToAsk(const Flags& flags) {
+absl::StatusOr<std::vector<MeasuredModel>> ModelsToAsk(const BenchmarkSpec& spec) {
   std::vector<std::string> names(std::begin(kSmallModels), std::end(kSmallModels));
-  if (flags.Given("model")) names = {flags.Text("model")};
+  if (spec.has_model()) names = {spec.model()};
   std::vector<MeasuredModel> models;
   for (const std::string& name : names) {
     models.push_back(MeasuredModelOf(name));
-    RETURN_IF_ERROR(SetSizes(flags, models.back()));
+    RETURN_IF_ERROR(SetSizes(spec, models.back()));
   }
   return models;
 }
 
-OracleOptions OptionsOf(const Flags& flags) {
+OracleOptions OptionsOf(const BenchmarkSpec& spec) {
   OracleOptions options;
-  if (flags.Given("ranks")) options.most_ranks = static_cast<int>(flags.Int("ranks"));
-  if (flags.Given("steps")) options.steps = flags.Int("steps");
-  if (flags.Given("rounds")) options.rounds = flags.Int("rounds");
+  if (spec.has_ranks()) options.most_ranks = static_cast<int>(spec.ranks());
+  if (spec.has_steps()) options.steps = spec.steps();
+  if (spec.has_rounds()) options.rounds = spec.rounds();
   options.progress = [](const std::string& what) { std::cerr << what << std::endl; };
   return options;
 }
@@ -41,14 +41,14 @@ OracleOptions OptionsOf(const Flags& flags) {
 // What is known of a model is told and kept at once, as minutes lie between: who stops the rest has that.
 class Oracle {
  public:
-  Oracle(const CommandContext& context, const OracleOptions& options)
-      : context_(context), options_(options), json_(context.flags.Text("format") == "json") {}
+  Oracle(const ContextOf<BenchmarkSpec>& context, const OracleOptions& options)
+      : context_(context), options_(options), json_(context.spec.format() == "json") {}
 
   absl::Status AskSteps(const MeasuredModel& model) {
     ASSIGN_OR_RETURN(const std::vector<StepErrorRow> rows, MeasureStepErrors(model, options_));
     if (!json_) context_.out << ToText(rows) << std::flush;
     rows_.insert(rows_.end(), rows.begin(), rows.end());
-    return KeepRuns(RunsOf(rows, {}), context_.flags);
+    return KeepRuns(RunsOf(rows, {}), context_.spec.history());
   }
 
   absl::Status AskOrders(const MeasuredModel& model) {
@@ -56,7 +56,7 @@ class Oracle {
       ASSIGN_OR_RETURN(const PlanOrder order, MeasurePlanOrder(model, ranks, options_));
       if (!json_) context_.out << ToText(order) << std::flush;
       orders_.push_back(order);
-      RETURN_IF_ERROR(KeepRuns(RunsOf({}, {order}), context_.flags));
+      RETURN_IF_ERROR(KeepRuns(RunsOf({}, {order}), context_.spec.history()));
     }
     return absl::OkStatus();
   }
@@ -67,7 +67,7 @@ class Oracle {
   }
 
  private:
-  const CommandContext& context_;
+  const ContextOf<BenchmarkSpec>& context_;
   const OracleOptions& options_;
   const bool json_;
   std::vector<StepErrorRow> rows_;
@@ -76,25 +76,20 @@ class Oracle {
 
 }  // namespace
 
-std::vector<std::string> OracleFlags() {
-  return {"format", "rounds", "steps", "batch", "image-size", "vocabulary",
-          "hidden", "layers", "model", "ranks", "claim",      "history"};
-}
-
 std::vector<std::string> OracleModelNames() {
   std::vector<std::string> names = ModelNames();
   names.insert(names.end(), {"big-lstm", "gnmt"});
   return names;
 }
 
-absl::StatusOr<int> RunOracle(const CommandContext& context) {
-  const OracleOptions options = OptionsOf(context.flags);
+absl::StatusOr<int> RunOracle(const ContextOf<BenchmarkSpec>& context) {
+  const OracleOptions options = OptionsOf(context.spec);
   if (options.rounds < kFewestRounds) {
     return FlagError("flag --rounds is {}; {} or more are needed: of fewer there is no interval of 95 %",
                      options.rounds, kFewestRounds);
   }
-  ASSIGN_OR_RETURN(const std::vector<MeasuredModel> models, ModelsToAsk(context.flags));
-  const std::string& claim = context.flags.Text("claim");
+  ASSIGN_OR_RETURN(const std::vector<MeasuredModel> models, ModelsToAsk(context.spec));
+  const std::string& claim = context.spec.claim();
   Oracle oracle(context, options);
   for (const MeasuredModel& model : models) {
     if (claim != "orders") RETURN_IF_ERROR(oracle.AskSteps(model));

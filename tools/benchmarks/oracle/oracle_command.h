@@ -6,14 +6,14 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "tools/benchmarks/benchmark.pb.h"
 #include "tools/program/program.h"
 
 namespace partita {
 
-std::vector<std::string> OracleFlags();
 // All that are shipped.
 std::vector<std::string> OracleModelNames();
-absl::StatusOr<int> RunOracle(const CommandContext& context);
+absl::StatusOr<int> RunOracle(const ContextOf<BenchmarkSpec>& context);
 
 }  // namespace partita
 

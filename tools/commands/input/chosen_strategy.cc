@@ -26,10 +26,10 @@ absl::Status SearchNeedsMachine() {
   return FlagError("flag --search needs --cluster or --profile: for which machines to plan");
 }
 
-bool Solves(const Flags& flags) { return flags.Has("solver") && flags.Text("solver") != "own"; }
+bool Solves(const RunSpec& spec) { return spec.split().solver() != "own"; }
 
-std::set<SearchKind> SearchesOf(const Flags& flags) {
-  if (const std::optional<SearchKind> one = FindSearch(flags.Text("search"))) return {*one};
+std::set<SearchKind> SearchesOf(const RunSpec& spec) {
+  if (const std::optional<SearchKind> one = FindSearch(spec.split().search())) return {*one};
   return {std::begin(kSearches), std::end(kSearches)};
 }
 
@@ -41,24 +41,24 @@ absl::StatusOr<double> CopiesOfWeights(const Model& model) {
   return 2.0 + static_cast<double>(definition->rule(optimizer.attributes).slots.size());
 }
 
-absl::StatusOr<ProgramSolver> SolverOf(const Flags& flags) {
-  if (!Solves(flags)) return ProgramSolver();
-  absl::StatusOr<ProgramSolver> solver = CbcSolver(flags.Int("solver-seconds"));
+absl::StatusOr<ProgramSolver> SolverOf(const RunSpec& spec) {
+  if (!Solves(spec)) return ProgramSolver();
+  absl::StatusOr<ProgramSolver> solver = CbcSolver(spec.split().solver_seconds());
   if (!solver.ok()) return AsNoDevice(WithContext("flag --solver", solver.status()));
   return solver;
 }
 
-absl::StatusOr<std::vector<Finalist>> SearchWith(const Flags& flags, const std::set<SearchKind>& searches,
+absl::StatusOr<std::vector<Finalist>> SearchWith(const RunSpec& spec, const std::set<SearchKind>& searches,
                                                  const Model& model, bool exact, const Machine& machine,
                                                  const Setting& setting) {
-  ASSIGN_OR_RETURN(const MachineSpeed speed, SpeedFor(flags, machine, setting.ranks));
+  ASSIGN_OR_RETURN(const MachineSpeed speed, SpeedFor(spec, machine, setting.ranks));
   ASSIGN_OR_RETURN(const double copies, CopiesOfWeights(model));
-  const SessionOptions options = exact ? ReadExactSessionOptions(flags, speed) : ReadPlanOptions(flags, speed);
+  const SessionOptions options = exact ? ReadExactSessionOptions(spec, speed) : ReadPlanOptions(spec, speed);
   const auto backend = Backend::OpenToPlan(setting.ranks, SpreadOf(machine), options);
   RETURN_IF_ERROR(AsNoDevice(backend.status()));
   const KernelTimes times = KernelTimesOf(machine, setting.ranks);
-  ASSIGN_OR_RETURN(const ProgramSolver solver, SolverOf(flags));
-  ProgramOptions program = ReadProgramOptions(flags, speed);
+  ASSIGN_OR_RETURN(const ProgramSolver solver, SolverOf(spec));
+  ProgramOptions program = ReadProgramOptions(spec, speed);
   program.given = AssumedForms(model.graph);
   program.count_votes = machine.processes;
   const ChooseRequest request{.model = model,
@@ -66,32 +66,32 @@ absl::StatusOr<std::vector<Finalist>> SearchWith(const Flags& flags, const std::
                               .batch = setting.batch,
                               .searches = searches,
                               .basis = {Ops(), machine.cluster, times, copies},
-                              .memory_bytes = flags.Int("memory"),
+                              .memory_bytes = spec.execution().memory(),
                               .solver = solver,
-                              .amend = [&flags](Strategy& strategy) { SetOptions(flags, strategy); },
+                              .amend = [&spec](Strategy& strategy) { SetOptions(spec, strategy); },
                               .program = program,
                               .kernels = (*backend)->kernels(),
                               .schedule = (*backend)->schedule_options()};
   absl::StatusOr<std::vector<Finalist>> finalists = FindFinalists(request);
-  if (!finalists.ok()) return AsNoDevice(WithContext(flags.arguments()[0], finalists.status()));
+  if (!finalists.ok()) return AsNoDevice(WithContext(spec.model().graph(), finalists.status()));
   return finalists;
 }
 
-absl::StatusOr<std::vector<Finalist>> FinalistsOf(const Flags& flags, const Model& model, int64_t batch, bool exact,
+absl::StatusOr<std::vector<Finalist>> FinalistsOf(const RunSpec& spec, const Model& model, int64_t batch, bool exact,
                                                   const Machine& machine, const Setting& setting) {
-  if (setting.batch == batch) return SearchWith(flags, SearchesOf(flags), model, exact, machine, setting);
+  if (setting.batch == batch) return SearchWith(spec, SearchesOf(spec), model, exact, machine, setting);
   ASSIGN_OR_RETURN(const Model sized, WithBatch(model, setting.batch, Ops()));
-  return SearchWith(flags, SearchesOf(flags), sized, exact, machine, setting);
+  return SearchWith(spec, SearchesOf(spec), sized, exact, machine, setting);
 }
 
 // Where --ranks does not say how many, threads may be fewer than the machine allows: the plans of --dp and --mp on 1,
 // 2, 4, ... ranks. The number of processes of a job is fixed before its plan is.
-std::vector<Finalist> OfFewerRanks(const Flags& flags, const Model& model, bool exact, const Machine& machine,
+std::vector<Finalist> OfFewerRanks(const RunSpec& spec, const Model& model, bool exact, const Machine& machine,
                                    const Setting& most) {
   std::vector<Finalist> finalists;
-  if (flags.Given("ranks") || machine.processes) return finalists;
+  if (spec.split().has_ranks() || machine.processes) return finalists;
   for (int ranks = 1; ranks < most.ranks; ranks *= 2) {
-    absl::StatusOr<std::vector<Finalist>> found = SearchWith(flags, {}, model, exact, machine, {ranks, most.batch});
+    absl::StatusOr<std::vector<Finalist>> found = SearchWith(spec, {}, model, exact, machine, {ranks, most.batch});
     if (found.ok()) std::ranges::move(*found, std::back_inserter(finalists));
   }
   return finalists;
@@ -99,19 +99,19 @@ std::vector<Finalist> OfFewerRanks(const Flags& flags, const Model& model, bool 
 
 // Searches what the objective can prefer, and compares all that is found. A setting of several that the graph cannot
 // have, or in which there is nothing to choose, is left out.
-absl::StatusOr<ChosenStrategy> Search(const Flags& flags, Model model, bool exact,
+absl::StatusOr<ChosenStrategy> Search(const RunSpec& spec, Model model, bool exact,
                                       const std::optional<Machine>& machine, const Objective& objective) {
   AssumeScheduleLength(model);
   if (!machine) return SearchNeedsMachine();
-  const std::string& path = flags.arguments()[0];
+  const std::string& path = spec.model().graph();
   const absl::StatusOr<int64_t> batch = BatchFor(objective, model.graph);
   if (!batch.ok()) return WithContext(path, batch.status());
-  const auto ranks = static_cast<int>(RanksOn(*machine, flags));
-  ASSIGN_OR_RETURN(SearchSettings settings, ReadSettings(flags, objective, ranks, *batch));
+  const auto ranks = static_cast<int>(RanksOn(*machine, spec));
+  ASSIGN_OR_RETURN(SearchSettings settings, ReadSettings(spec, objective, ranks, *batch));
   std::vector<Finalist> finalists;
   absl::Status none;
   for (const Setting& setting : settings.searched) {
-    absl::StatusOr<std::vector<Finalist>> found = FinalistsOf(flags, model, *batch, exact, *machine, setting);
+    absl::StatusOr<std::vector<Finalist>> found = FinalistsOf(spec, model, *batch, exact, *machine, setting);
     if (found.ok()) {
       std::ranges::move(*found, std::back_inserter(finalists));
     } else if (absl::IsInvalidArgument(found.status())) {
@@ -123,7 +123,7 @@ absl::StatusOr<ChosenStrategy> Search(const Flags& flags, Model model, bool exac
   }
   if (finalists.empty()) return none;
   if (objective.kind == ObjectiveKind::kStep)
-    std::ranges::move(OfFewerRanks(flags, model, exact, *machine, {ranks, *batch}), std::back_inserter(finalists));
+    std::ranges::move(OfFewerRanks(spec, model, exact, *machine, {ranks, *batch}), std::back_inserter(finalists));
   absl::StatusOr<std::vector<Finalist>> ranked = Ranked(std::move(finalists), objective);
   if (!ranked.ok()) return AsNoDevice(WithContext(path, ranked.status()));
   PreferFewerRanks(*ranked);
@@ -138,38 +138,43 @@ absl::StatusOr<ChosenStrategy> Search(const Flags& flags, Model model, bool exac
 
 }  // namespace
 
-std::vector<std::string> SearchFlags() { return {"search", "save-strategy"}; }
+bool Searches(const RunSpec& spec) { return spec.split().search() != "none"; }
 
-bool Searches(const Flags& flags) { return flags.Has("search") && flags.Text("search") != "none"; }
-
-absl::Status CheckSearchFlags(const Flags& flags) {
-  if (!Searches(flags)) {
-    if (!flags.IsSet("save-strategy")) return absl::OkStatus();
-    return FlagError("flag --save-strategy writes what --search finds{}",
-                     flags.Has("repair") ? " or --repair makes; give one of them" : "; give --search=auto");
+absl::Status CheckSearchFlags(const RunSpec& spec) {
+  if (!Searches(spec)) {
+    if (!spec.split().has_save_strategy()) return absl::OkStatus();
+    return FlagError("flag --save-strategy writes what --search finds, or plan --repair makes; give --search=auto");
   }
-  for (const char* other : {"strategy", "dp", "mp", "convolutions", "dense", "input-gradients", "micro-batches"}) {
-    if (flags.Given(other)) return FlagError("flags --search and --{} are given; one of them is allowed", other);
+  const SplitSpec& split = spec.split();
+  const std::pair<const char*, bool> others[] = {{"strategy", split.has_strategy()},
+                                                 {"dp", split.has_dp()},
+                                                 {"mp", split.has_mp()},
+                                                 {"convolutions", split.has_convolutions()},
+                                                 {"dense", split.has_dense()},
+                                                 {"input-gradients", split.has_input_gradients()},
+                                                 {"micro-batches", split.has_micro_batches()}};
+  for (const auto& [other, given] : others) {
+    if (given) return FlagError("flags --search and --{} are given; one of them is allowed", other);
   }
   return absl::OkStatus();
 }
 
-absl::StatusOr<int64_t> RanksOfSearch(const Flags& flags) {
-  ASSIGN_OR_RETURN(const std::optional<Machine> machine, ReadMachine(flags, /*processes=*/false));
+absl::StatusOr<int64_t> RanksOfSearch(const RunSpec& spec) {
+  ASSIGN_OR_RETURN(const std::optional<Machine> machine, ReadMachine(spec.machine(), /*processes=*/false));
   if (!machine) return SearchNeedsMachine();
-  return RanksOn(*machine, flags);
+  return RanksOn(*machine, spec);
 }
 
-int64_t RanksOn(const Machine& machine, const Flags& flags) {
-  return flags.Given("ranks") ? flags.Int("ranks") : RanksByDefault(machine.cluster);
+int64_t RanksOn(const Machine& machine, const RunSpec& spec) {
+  return spec.split().has_ranks() ? spec.split().ranks() : RanksByDefault(machine.cluster);
 }
 
-absl::StatusOr<ChosenStrategy> ChosenStrategyOf(const Flags& flags, const Model& model, bool exact,
+absl::StatusOr<ChosenStrategy> ChosenStrategyOf(const RunSpec& spec, const Model& model, bool exact,
                                                 const std::optional<Machine>& machine, const Objective& objective) {
-  RETURN_IF_ERROR(CheckSearchFlags(flags));
-  if (Searches(flags)) return Search(flags, model, exact, machine, objective);
+  RETURN_IF_ERROR(CheckSearchFlags(spec));
+  if (Searches(spec)) return Search(spec, model, exact, machine, objective);
   ChosenStrategy chosen;
-  ASSIGN_OR_RETURN(chosen.strategy, ReadStrategy(flags, model.graph, machine));
+  ASSIGN_OR_RETURN(chosen.strategy, ReadStrategy(spec, model.graph, machine));
   return chosen;
 }
 

@@ -11,24 +11,20 @@
 #include "graph/derive/strategy.h"
 #include "graph/ir/model.h"
 #include "partitioner/choose/candidate.h"
+#include "proto/run.pb.h"
 #include "tools/commands/input/machine.h"
-#include "tools/program/flags.h"
 
 namespace partita {
 
-// Flags that ChosenStrategyOf reads besides StrategyFlags and RunFlags: search, save-strategy. Where the command has
-// them, also solver and solver-seconds: what a time limit leaves may differ from rank to rank of a run.
-std::vector<std::string> SearchFlags();
-
-bool Searches(const Flags& flags);
+bool Searches(const RunSpec& spec);
 
 // FlagError: --search beside flags that say what it is to find, --save-strategy without it.
-absl::Status CheckSearchFlags(const Flags& flags);
+absl::Status CheckSearchFlags(const RunSpec& spec);
 
 // How many ranks are planned for: --ranks, else RanksByDefault of the machine.
-int64_t RanksOn(const Machine& machine, const Flags& flags);
+int64_t RanksOn(const Machine& machine, const RunSpec& spec);
 // The same of the machine that the flags name. FlagError: none.
-absl::StatusOr<int64_t> RanksOfSearch(const Flags& flags);
+absl::StatusOr<int64_t> RanksOfSearch(const RunSpec& spec);
 
 struct ChosenStrategy {
   Strategy strategy;
@@ -37,9 +33,9 @@ struct ChosenStrategy {
   std::vector<std::string> left_out;  // what was not searched, and why
 };
 
-// `exact`: the command has no AccelerationFlags. `objective`: by which a search compares. FlagError: CheckSearchFlags.
+// `exact`: the command is deterministic and computes f32 in f32. `objective`: by which a search compares. FlagError: CheckSearchFlags.
 // kResourceExhausted: nothing fits. kUnavailable, with exit code 7: the solver is not here, or fails.
-absl::StatusOr<ChosenStrategy> ChosenStrategyOf(const Flags& flags, const Model& model, bool exact,
+absl::StatusOr<ChosenStrategy> ChosenStrategyOf(const RunSpec& spec, const Model& model, bool exact,
                                                 const std::optional<Machine>& machine, const Objective& objective = {});
 
 }  // namespace partita

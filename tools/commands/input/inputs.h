@@ -9,32 +9,26 @@
 #include "absl/status/statusor.h"
 #include "graph/derive/strategy.h"
 #include "graph/ir/model.h"
+#include "proto/run.pb.h"
 #include "tools/commands/input/machine.h"
-#include "tools/program/flags.h"
 
 namespace partita {
 
-// Flags that ReadModel reads.
-std::vector<std::string> ModelFlags();  // batch, learning-rate
-// Flags that ReadStrategy reads.
-std::vector<std::string>
-StrategyFlags();  // ranks, dp, mp and how they split layers, strategy, cluster, profile, and those of SetOptions
-
 // The graph that the command's argument names, with --batch and --learning-rate over it.
-absl::StatusOr<Model> ReadModel(const Flags& flags);
+absl::StatusOr<Model> ReadModel(const RunSpec& spec);
 
 // For commands that train nothing: a learning-rate schedule whose length only a training run gives gets some length.
 void AssumeScheduleLength(Model& model);
 
 // --strategy, else --dp and --mp; checked against the graph and --ranks. With --ranks alone (or with --mp), the rest of
 // the ranks are replicas. What is to be chosen is chosen for the machine. FlagError if the flags contradict each other.
-absl::StatusOr<Strategy> ReadStrategy(const Flags& flags, const Graph& forward, const std::optional<Machine>& machine);
+absl::StatusOr<Strategy> ReadStrategy(const RunSpec& spec, const Graph& forward, const std::optional<Machine>& machine);
 
 // What flags say over any strategy: micro-batches, exchanges, recompute.
-void SetOptions(const Flags& flags, Strategy& strategy);
+void SetOptions(const RunSpec& spec, Strategy& strategy);
 
 // How many ranks that strategy has, without the graph. Of flags that have no strategy: one.
-absl::StatusOr<int64_t> RanksOf(const Flags& flags);
+absl::StatusOr<int64_t> RanksOf(const RunSpec& spec);
 
 }  // namespace partita
 

@@ -16,19 +16,17 @@ States StatesFor(const ModelFile& file, bool trains) {
 
 }  // namespace
 
-std::vector<std::string> LoadFlags() { return {"load", "load-weights-only"}; }
-
 Beginning LoadedModel::beginning() const {
   return {.path = file.path(), .record = file.record(), .goes_on = states == States::kAll};
 }
 
-absl::StatusOr<std::optional<LoadedModel>> OpenLoaded(const Flags& flags, const Model& model, bool trains) {
-  const bool weights_only = flags.Bool("load-weights-only");
-  if (!flags.IsSet("load")) {
+absl::StatusOr<std::optional<LoadedModel>> OpenLoaded(const RunSpec& spec, const Model& model, bool trains) {
+  const bool weights_only = spec.model().load_weights_only();
+  if (!spec.model().has_load()) {
     if (weights_only) return FlagError("flag --load-weights-only says what is taken from a file: --load is needed");
     return std::nullopt;
   }
-  const std::string& path = flags.Text("load");
+  const std::string& path = spec.model().load();
   if (std::error_code error; std::filesystem::is_directory(path, error)) {
     return InvalidArgument(
         "{}: is a folder; expected a model file: convert CHECKPOINT --output=FILE makes one of a "
@@ -42,7 +40,7 @@ absl::StatusOr<std::optional<LoadedModel>> OpenLoaded(const Flags& flags, const 
   }
   const States states = StatesFor(file, trains);
   LoadedModel loaded{std::move(file), states};
-  RETURN_IF_ERROR(CheckInputs(flags.arguments()[0], loaded.beginning(), model));
+  RETURN_IF_ERROR(CheckInputs(spec.model().graph(), loaded.beginning(), model));
   return loaded;
 }
 

@@ -8,14 +8,11 @@
 
 #include "absl/status/statusor.h"
 #include "graph/ir/model.h"
+#include "proto/run.pb.h"
 #include "runtime/train/model_file.h"
 #include "tools/commands/input/beginning.h"
-#include "tools/program/flags.h"
 
 namespace partita {
-
-// Flags that OpenLoaded reads.
-std::vector<std::string> LoadFlags();  // load, load-weights-only
 
 struct LoadedModel {
   ModelFile file;
@@ -27,7 +24,7 @@ struct LoadedModel {
 // Empty without --load. `trains`: training resumes from a file with a training state; other commands read what
 // evaluation needs. kInvalidArgument: a file that does not fit the graph, or has images or classes that the graph does
 // not accept.
-absl::StatusOr<std::optional<LoadedModel>> OpenLoaded(const Flags& flags, const Model& model, bool trains);
+absl::StatusOr<std::optional<LoadedModel>> OpenLoaded(const RunSpec& spec, const Model& model, bool trains);
 
 }  // namespace partita
 

@@ -56,16 +56,16 @@ ProfileKey KeyOfThisMachine() {
   return key;
 }
 
-absl::StatusOr<std::optional<Machine>> ReadMachine(const Flags& flags, bool processes) {
+absl::StatusOr<std::optional<Machine>> ReadMachine(const MachineSpec& spec, bool processes) {
   Machine machine{{}, std::nullopt, processes};
-  if (flags.IsSet("profile")) {
-    ASSIGN_OR_RETURN(machine.profile, LoadProfile(flags.Text("profile")));
+  if (spec.has_profile()) {
+    ASSIGN_OR_RETURN(machine.profile, LoadProfile(spec.profile()));
   }
-  if (flags.IsSet("cluster")) {
-    ASSIGN_OR_RETURN(machine.cluster, FindCluster(flags.Text("cluster")));
-    if (machine.profile) RETURN_IF_ERROR(CheckBackend(flags.Text("profile"), *machine.profile, machine.cluster));
+  if (spec.has_cluster()) {
+    ASSIGN_OR_RETURN(machine.cluster, FindCluster(spec.cluster()));
+    if (machine.profile) RETURN_IF_ERROR(CheckBackend(spec.profile(), *machine.profile, machine.cluster));
   } else if (machine.profile) {
-    RETURN_IF_ERROR(CheckIsHere(flags.Text("profile"), *machine.profile));
+    RETURN_IF_ERROR(CheckIsHere(spec.profile(), *machine.profile));
     ASSIGN_OR_RETURN(machine.cluster, ClusterOf(*machine.profile, processes));
   } else {
     return std::nullopt;
@@ -80,8 +80,8 @@ KernelTimes KernelTimesOf(const Machine& machine, int ranks) {
   return KernelTimesFor(*machine.profile, RanksSharingCores(machine.cluster, 0, ranks));
 }
 
-absl::StatusOr<MachineSpeed> SpeedFor(const Flags& flags, const std::optional<Machine>& machine, int ranks) {
-  if (!machine) return SpeedByDefault(ranks, GpuModelFor(flags));
+absl::StatusOr<MachineSpeed> SpeedFor(const RunSpec& spec, const std::optional<Machine>& machine, int ranks) {
+  if (!machine) return SpeedByDefault(ranks, GpuModelFor(spec));
   RETURN_IF_ERROR(CheckRanks(machine->cluster, ranks));
   return SpeedOf(machine->cluster, ranks);
 }

@@ -10,8 +10,8 @@
 #include "partitioner/cost/compute_cost.h"
 #include "partitioner/data_model_strategy.h"
 #include "partitioner/profile/profile.h"
+#include "proto/run.pb.h"
 #include "runtime/api/backend/backend.h"
-#include "tools/program/flags.h"
 
 namespace partita {
 
@@ -28,7 +28,7 @@ ProfileKey KeyOfThisMachine();
 // the machine that it was measured on, with the links between ranks that are threads or `processes`, and must be of
 // this one (kInvalidArgument); beside a cluster it says how long kernels take on the devices there. Errors name the
 // file, or are a FlagError with the name that was meant.
-absl::StatusOr<std::optional<Machine>> ReadMachine(const Flags& flags, bool processes);
+absl::StatusOr<std::optional<Machine>> ReadMachine(const MachineSpec& spec, bool processes);
 
 // How the ranks of a plan for that machine are spread.
 Spread SpreadOf(const Machine& machine);
@@ -40,7 +40,7 @@ KernelTimes KernelTimesOf(const Machine& machine, int ranks);
 // The machine speed for making a program of this number of ranks and its schedules; without a machine, that of the
 // device that --device and --gpu name (partitioner/clusters/cluster_by_default.h). kInvalidArgument: there are more
 // ranks than devices.
-absl::StatusOr<MachineSpeed> SpeedFor(const Flags& flags, const std::optional<Machine>& machine, int ranks);
+absl::StatusOr<MachineSpeed> SpeedFor(const RunSpec& spec, const std::optional<Machine>& machine, int ranks);
 
 // The links of this number of consecutive worker groups of `model` ranks. The cluster must have the devices.
 SplitSpeed SpeedOfSplits(const Cluster& cluster, int data, int model);

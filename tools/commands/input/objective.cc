@@ -12,16 +12,16 @@ namespace partita {
 namespace {
 
 // Repairs and differences are those of steps.
-absl::Status CheckBeside(const Flags& flags, const std::string& name) {
-  if (!flags.IsSet("cluster") && !flags.IsSet("profile")) {
+absl::Status CheckBeside(const RunSpec& spec, const std::string& name) {
+  if (!spec.machine().has_cluster() && !spec.machine().has_profile()) {
     return FlagError("flag --objective is {}, which needs --cluster or --profile: the machines that are planned for",
                      name);
   }
-  if (flags.IsSet("diff")) {
+  if (spec.split().has_diff()) {
     return FlagError("flags --objective={} and --diff are given; a difference of two plans is that of their steps",
                      name);
   }
-  if (flags.Bool("repair")) {
+  if (spec.split().repair()) {
     return FlagError("flags --objective={} and --repair are given; repairs are compared by their steps", name);
   }
   return absl::OkStatus();
@@ -29,23 +29,20 @@ absl::Status CheckBeside(const Flags& flags, const std::string& name) {
 
 }  // namespace
 
-std::vector<std::string> ObjectiveFlags() { return {"objective", "curve"}; }
-
-absl::StatusOr<Objective> ReadObjective(const Flags& flags) {
+absl::StatusOr<Objective> ReadObjective(const RunSpec& spec) {
   Objective objective;
-  if (!flags.Has("objective")) return objective;
-  const std::string& name = flags.Text("objective");
+  const std::string& name = spec.plan().objective();
   objective.kind = *FindObjective(name);
   const bool reads_curve = objective.kind == ObjectiveKind::kTimeToAccuracy;
-  if (flags.IsSet("curve") && !reads_curve) {
+  if (spec.plan().has_curve() && !reads_curve) {
     return FlagError("flag --curve is given, and --objective is {}; time-to-accuracy reads it", name);
   }
-  if (objective.kind != ObjectiveKind::kStep) RETURN_IF_ERROR(CheckBeside(flags, name));
+  if (objective.kind != ObjectiveKind::kStep) RETURN_IF_ERROR(CheckBeside(spec, name));
   if (!reads_curve) return objective;
-  if (!flags.IsSet("curve")) {
+  if (!spec.plan().has_curve()) {
     return FlagError("flag --objective is {}, which needs --curve: epochs by batch (a file as in tools/curves)", name);
   }
-  ASSIGN_OR_RETURN(objective.curve, LoadEpochCurve(flags.Text("curve")));
+  ASSIGN_OR_RETURN(objective.curve, LoadEpochCurve(spec.plan().curve()));
   return objective;
 }
 
@@ -55,8 +52,8 @@ absl::StatusOr<int64_t> BatchFor(const Objective& objective, const Graph& forwar
   return 0;
 }
 
-absl::StatusOr<SearchSettings> ReadSettings(const Flags& flags, const Objective& objective, int ranks, int64_t batch) {
-  const SettingRange range{ranks, !flags.Given("ranks"), batch, !flags.Given("batch")};
+absl::StatusOr<SearchSettings> ReadSettings(const RunSpec& spec, const Objective& objective, int ranks, int64_t batch) {
+  const SettingRange range{ranks, !spec.split().has_ranks(), batch, !spec.model().has_batch()};
   SearchSettings settings;
   absl::Status first;
   for (const Setting& setting : SettingsOf(objective.kind, range)) {
@@ -66,7 +63,7 @@ absl::StatusOr<SearchSettings> ReadSettings(const Flags& flags, const Objective&
       settings.searched.push_back(setting);
       continue;
     }
-    covered = WithContext(flags.Text("curve"), covered);
+    covered = WithContext(spec.plan().curve(), covered);
     settings.left_out.push_back(WhyLeftOut(setting, covered));
     if (first.ok()) first = covered;
   }

@@ -9,16 +9,13 @@
 #include "absl/status/statusor.h"
 #include "graph/ir/graph.h"
 #include "partitioner/choose/objective.h"
-#include "tools/program/flags.h"
+#include "proto/run.pb.h"
 
 namespace partita {
 
-// Flags that ReadObjective reads: objective, curve.
-std::vector<std::string> ObjectiveFlags();
-
 // The step time if the command has no such flags. FlagError: a curve without the objective that needs it, or the
 // reverse, or no machine to predict times for. Errors of the curve name its file.
-absl::StatusOr<Objective> ReadObjective(const Flags& flags);
+absl::StatusOr<Objective> ReadObjective(const RunSpec& spec);
 
 // Samples of a step of the user's graph, as the objective's curve has them; 0: the graph's inputs do not say, and no
 // curve asks. kInvalidArgument: one does.
@@ -30,7 +27,7 @@ struct SearchSettings {
   std::vector<Setting> searched;  // at least one
   std::vector<std::string> left_out;
 };
-absl::StatusOr<SearchSettings> ReadSettings(const Flags& flags, const Objective& objective, int ranks, int64_t batch);
+absl::StatusOr<SearchSettings> ReadSettings(const RunSpec& spec, const Objective& objective, int ranks, int64_t batch);
 
 // The sentence.
 std::string WhyLeftOut(const Setting& setting, const absl::Status& why);

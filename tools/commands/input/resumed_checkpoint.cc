@@ -36,8 +36,8 @@ absl::Status CheckGraph(const SavedCheckpoint& saved, const std::string& graph, 
 }
 
 // What is to be known of it to go on; refused where it is not of this run.
-absl::StatusOr<ResumedCheckpoint> Resume(const Flags& flags, const Model& model, SavedCheckpoint saved) {
-  const std::string& graph = flags.arguments()[0];
+absl::StatusOr<ResumedCheckpoint> Resume(const RunSpec& spec, const Model& model, SavedCheckpoint saved) {
+  const std::string& graph = spec.model().graph();
   RETURN_IF_ERROR(CheckGraph(saved, graph, model));
   const std::string path = saved.folder() + "/" + kRecordFile;
   ASSIGN_OR_RETURN(ModelRecord record, ReadRecord(path, saved.record().metadata));
@@ -50,9 +50,9 @@ absl::StatusOr<ResumedCheckpoint> Resume(const Flags& flags, const Model& model,
   return ResumedCheckpoint{std::move(saved), std::move(beginning)};
 }
 
-absl::StatusOr<Resumption> Open(const Flags& flags, const Model& model, const std::string& folder) {
+absl::StatusOr<Resumption> Open(const RunSpec& spec, const Model& model, const std::string& folder) {
   ASSIGN_OR_RETURN(SavedCheckpoint saved, SavedCheckpoint::Open(folder));
-  ASSIGN_OR_RETURN(ResumedCheckpoint resumed, Resume(flags, model, std::move(saved)));
+  ASSIGN_OR_RETURN(ResumedCheckpoint resumed, Resume(spec, model, std::move(saved)));
   return Resumption{std::move(resumed), {}};
 }
 
@@ -60,10 +60,10 @@ absl::Status NothingIn(const std::string& folder) {
   return InvalidArgument("flag --resume: {} has no checkpoint", folder);
 }
 
-absl::StatusOr<Resumption> OpenNewest(const Flags& flags, const Model& model, const std::string& folder) {
+absl::StatusOr<Resumption> OpenNewest(const RunSpec& spec, const Model& model, const std::string& folder) {
   ASSIGN_OR_RETURN(std::vector<int64_t> steps, CheckpointSteps(SystemDisk(), ResolveLink(folder)));
   if (steps.empty()) return NothingIn(folder);
-  return Open(flags, model, StepFolder(folder, steps.back()));
+  return Open(spec, model, StepFolder(folder, steps.back()));
 }
 
 // Reads all of it, so that a damaged byte is found before training depends on this checkpoint.
@@ -75,8 +75,8 @@ absl::StatusOr<SavedCheckpoint> OpenWhole(const std::string& folder) {
 
 // Passes over a checkpoint that is not whole. One that is whole but of another run is an error, because older ones are
 // of another run too; so is one of a newer version, because a program that reads it may continue with it.
-absl::StatusOr<Resumption> OpenNewestWhole(const Flags& flags, const Model& model) {
-  const std::string& folder = flags.Text("checkpoint");
+absl::StatusOr<Resumption> OpenNewestWhole(const RunSpec& spec, const Model& model) {
+  const std::string& folder = spec.checkpoints().checkpoint();
   ASSIGN_OR_RETURN(std::vector<int64_t> steps, CheckpointSteps(SystemDisk(), ResolveLink(folder)));
   Resumption resumption;
   std::ranges::reverse(steps);
@@ -87,7 +87,7 @@ absl::StatusOr<Resumption> OpenNewestWhole(const Flags& flags, const Model& mode
       continue;
     }
     RETURN_IF_ERROR(saved.status());
-    ASSIGN_OR_RETURN(resumption.checkpoint, Resume(flags, model, *std::move(saved)));
+    ASSIGN_OR_RETURN(resumption.checkpoint, Resume(spec, model, *std::move(saved)));
     return resumption;
   }
   if (steps.empty()) return resumption;
@@ -109,27 +109,27 @@ std::vector<std::string> LinesOf(const Model& model) {
   return lines;
 }
 
-absl::Status CheckResumeFlags(const Flags& flags) {
-  if (!flags.IsSet("resume")) return absl::OkStatus();
-  const std::string& resume = flags.Text("resume");
-  if (flags.IsSet("load")) {
+absl::Status CheckResumeFlags(const RunSpec& spec) {
+  if (!spec.checkpoints().has_resume()) return absl::OkStatus();
+  const std::string& resume = spec.checkpoints().resume();
+  if (spec.model().has_load()) {
     return FlagError("flag --resume: training goes on from a checkpoint, so --load is not taken");
   }
-  if ((resume != kAuto && !StepOf(resume)) || flags.IsSet("checkpoint")) return absl::OkStatus();
+  if ((resume != kAuto && !StepOf(resume)) || spec.checkpoints().has_checkpoint()) return absl::OkStatus();
   return FlagError("flag --resume={}: of which folder? --checkpoint is needed", resume);
 }
 
-absl::StatusOr<Resumption> OpenResumed(const Flags& flags, const Model& model) {
-  if (!flags.IsSet("resume")) return Resumption{};
-  const std::string& resume = flags.Text("resume");
+absl::StatusOr<Resumption> OpenResumed(const RunSpec& spec, const Model& model) {
+  if (!spec.checkpoints().has_resume()) return Resumption{};
+  const std::string& resume = spec.checkpoints().resume();
   const std::optional<int64_t> step = StepOf(resume);
-  if (resume == kAuto) return OpenNewestWhole(flags, model);
-  std::string folder = step ? StepFolder(flags.Text("checkpoint"), *step) : resume;
+  if (resume == kAuto) return OpenNewestWhole(spec, model);
+  std::string folder = step ? StepFolder(spec.checkpoints().checkpoint(), *step) : resume;
   ASSIGN_OR_RETURN(const std::vector<std::string> names, SystemDisk().List(ResolveLink(folder)));
   const bool whole = std::ranges::find(names, kRecordFile) != names.end();
-  if (!whole && !step) return OpenNewest(flags, model, folder);
+  if (!whole && !step) return OpenNewest(spec, model, folder);
   if (!whole) return NothingIn(folder);
-  return Open(flags, model, folder);
+  return Open(spec, model, folder);
 }
 
 }  // namespace partita

@@ -9,9 +9,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "graph/ir/model.h"
+#include "proto/run.pb.h"
 #include "runtime/checkpoint/sharded/saved_checkpoint.h"
 #include "tools/commands/input/beginning.h"
-#include "tools/program/flags.h"
 
 namespace partita {
 
@@ -30,12 +30,12 @@ struct Resumption {
 };
 
 // FlagError: --resume with flags that do not go with it, or without one that must.
-absl::Status CheckResumeFlags(const Flags& flags);
+absl::Status CheckResumeFlags(const RunSpec& spec);
 
 // --resume=auto: the newest whole one of --checkpoint, if there is any; STEP: that one; else a folder: a checkpoint, or
 // the newest in a folder of checkpoints. kInvalidArgument: there is none such, or it is not whole, or of another graph:
 // its first node that differs.
-absl::StatusOr<Resumption> OpenResumed(const Flags& flags, const Model& model);
+absl::StatusOr<Resumption> OpenResumed(const RunSpec& spec, const Model& model);
 
 }  // namespace partita
 

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "absl/strings/str_split.h"
 #include "graph/ir/entry_point.h"
 #include "graph/read/model_entries.h"
 #include "graph/sets/find_set_results.h"
@@ -24,68 +25,62 @@ namespace partita {
 namespace {
 
 // Of the processes that a launcher starts on one machine each has a GPU of its own.
-int GpuIndex(const Flags& flags) {
-  if (flags.Int("gpu") >= 0) return static_cast<int>(flags.Int("gpu"));
+int GpuIndex(const RunSpec& spec) {
+  if (spec.execution().gpu() >= 0) return static_cast<int>(spec.execution().gpu());
   const char* const local_rank = std::getenv("LOCAL_RANK");
   int index = 0;
   if (local_rank != nullptr) std::from_chars(local_rank, local_rank + std::strlen(local_rank), index);
   return std::max(0, index);
 }
 
-std::string PlanFolder(const Flags& flags) {
-  if (flags.IsSet("plan-cache")) return flags.Text("plan-cache");
+std::string PlanFolder(const RunSpec& spec) {
+  if (spec.execution().has_plan_cache()) return spec.execution().plan_cache();
   const std::string cache = CacheFolder();
   return cache.empty() ? "" : cache + "/plans";
 }
 
-OverlapHalo ReadOverlapHalo(const Flags& flags) {
-  const std::string& overlap = flags.Text("overlap-halo");
+OverlapHalo ReadOverlapHalo(const RunSpec& spec) {
+  const std::string& overlap = spec.split().overlap_halo();
   return overlap == "on" ? OverlapHalo::kOn : overlap == "off" ? OverlapHalo::kOff : OverlapHalo::kAuto;
 }
 
-SessionOptions ReadRun(const Flags& flags, const MachineSpeed& speed) {
+SessionOptions ReadRun(const RunSpec& spec, const MachineSpeed& speed) {
   SessionOptions options;
   options.speed = speed;
-  options.threads_per_rank = static_cast<int>(flags.Int("threads"));
-  options.memory_limit = flags.Int("memory");
-  options.overlap_halo = ReadOverlapHalo(flags);
-  if (flags.Text("device") == "cuda") options.device.gpu = GpuIndex(flags);
-  options.device.replay = !flags.Bool("launch-each");
+  options.threads_per_rank = static_cast<int>(spec.execution().threads());
+  options.memory_limit = spec.execution().memory();
+  options.overlap_halo = ReadOverlapHalo(spec);
+  if (spec.execution().device() == "cuda") options.device.gpu = GpuIndex(spec);
+  options.device.replay = !spec.execution().launch_each();
   options.device.warn = [](const std::string& what) { spdlog::warn("{}", what); };
   options.device.tell = [](const std::string& what) { spdlog::info("{}", what); };
   options.device.detail = [](const std::string& what) { spdlog::debug("{}", what); };
   return options;
 }
 
-void ReadAcceleration(const Flags& flags, DeviceOptions& device) {
-  device.allow_tf32 = flags.Bool("tf32");
-  device.deterministic = flags.Bool("deterministic");
-  device.plan_folder = PlanFolder(flags);
+void ReadAcceleration(const RunSpec& spec, DeviceOptions& device) {
+  device.allow_tf32 = spec.execution().tf32();
+  device.deterministic = spec.execution().deterministic();
+  device.plan_folder = PlanFolder(spec);
 }
 
 }  // namespace
 
-std::vector<std::string> AccelerationFlags() { return {"tf32", "deterministic", "plan-cache"}; }
-
-std::vector<std::string> RunFlags() {
-  return {"device",       "gpu",          "launch-each", "threads",       "memory",
-          "bucket-bytes", "overlap-halo", "precision",   "verify-passes", "log"};
+std::string GpuModelFor(const RunSpec& spec) {
+  return spec.execution().device() == "cuda" ? ModelOfGpu(GpuIndex(spec)) : "";
 }
 
-std::string GpuModelFor(const Flags& flags) {
-  return flags.Has("device") && flags.Text("device") == "cuda" ? ModelOfGpu(GpuIndex(flags)) : "";
-}
+DType FloatingType(const RunSpec& spec) { return spec.execution().precision() == "f64" ? DType::kF64 : DType::kF32; }
 
-DType FloatingType(const Flags& flags) { return flags.Text("precision") == "f64" ? DType::kF64 : DType::kF32; }
-
-ProgramOptions ReadProgramOptions(const Flags& flags, const MachineSpeed& speed) {
+ProgramOptions ReadProgramOptions(const RunSpec& spec, const MachineSpeed& speed) {
   ProgramOptions options;
   options.speed = speed;
-  options.floating = FloatingType(flags);
-  options.mix_precision = flags.Text("precision") == "bf16";
-  options.for_gpu = flags.Text("device") == "cuda";
-  if (flags.IsSet("bucket-bytes")) options.bucket_bytes = flags.Int("bucket-bytes");
-  options.verify_passes = flags.Bool("verify-passes");
+  options.floating = FloatingType(spec);
+  options.mix_precision = spec.execution().precision() == "bf16";
+  options.for_gpu = spec.execution().device() == "cuda";
+  if (spec.split().has_bucket_bytes()) options.bucket_bytes = spec.split().bucket_bytes();
+  options.verify_passes = spec.debug().verify_passes();
+  options.disabled_passes = absl::StrSplit(spec.debug().disable_pass(), ',', absl::SkipEmpty());
   return options;
 }
 
@@ -100,57 +95,57 @@ absl::StatusOr<SetResults> SetResultsOf(const Model& model) {
   return FindSetResults(model, Ops(), IsOnNumbers);
 }
 
-absl::StatusOr<Program> MakeProgramOf(const Flags& flags, const Model& model, const Strategy& strategy,
+absl::StatusOr<Program> MakeProgramOf(const RunSpec& spec, const Model& model, const Strategy& strategy,
                                       const ProgramOptions& options) {
   ASSIGN_OR_RETURN(SetResults results, SetResultsOf(model));
   ProgramOptions reporting = options;
   reporting.evaluated = std::move(results.reported);
   absl::StatusOr<Program> program = MakeProgram(model, strategy, Ops(), reporting);
   if (program.ok()) return program;
-  const std::string split = flags.IsSet("strategy") ? " with --strategy=" + flags.Text("strategy") : "";
-  return WithContext(flags.arguments()[0] + split, program.status());
+  const std::string split = spec.split().has_strategy() ? " with --strategy=" + spec.split().strategy() : "";
+  return WithContext(spec.model().graph() + split, program.status());
 }
 
-SessionOptions ReadSessionOptions(const Flags& flags, const MachineSpeed& speed) {
-  SessionOptions options = ReadExactSessionOptions(flags, speed);
-  ReadAcceleration(flags, options.device);
+SessionOptions ReadSessionOptions(const RunSpec& spec, const MachineSpeed& speed) {
+  SessionOptions options = ReadExactSessionOptions(spec, speed);
+  ReadAcceleration(spec, options.device);
   return options;
 }
 
-SessionOptions ReadExactSessionOptions(const Flags& flags, const MachineSpeed& speed) {
-  SessionOptions options = ReadRun(flags, speed);
-  options.seed = static_cast<uint64_t>(flags.Int("seed"));
-  if (flags.Int("delay-seed") > 0) options.tests.delay_seed = static_cast<uint64_t>(flags.Int("delay-seed"));
+SessionOptions ReadExactSessionOptions(const RunSpec& spec, const MachineSpeed& speed) {
+  SessionOptions options = ReadRun(spec, speed);
+  options.seed = static_cast<uint64_t>(spec.train().seed());
+  if (spec.debug().delay_seed() > 0) options.tests.delay_seed = static_cast<uint64_t>(spec.debug().delay_seed());
   return options;
 }
 
-SessionOptions ReadPlanOptions(const Flags& flags, const MachineSpeed& speed) {
-  SessionOptions options = ReadRun(flags, speed);
-  ReadAcceleration(flags, options.device);
+SessionOptions ReadPlanOptions(const RunSpec& spec, const MachineSpeed& speed) {
+  SessionOptions options = ReadRun(spec, speed);
+  ReadAcceleration(spec, options.device);
   return options;
 }
 
-absl::Status CheckAcceleration(const Flags& flags) {
-  if (!flags.Bool("tf32") || flags.Text("device") == "cuda") return absl::OkStatus();
+absl::Status CheckAcceleration(const RunSpec& spec) {
+  if (!spec.execution().tf32() || spec.execution().device() == "cuda") return absl::OkStatus();
   return FlagError("flag --tf32 needs --device=cuda; the host computes f32 in f32");
 }
 
-absl::Status CheckDevice(const Flags& flags) {
-  if (flags.Text("device") != "cuda") {
-    const bool chosen = flags.Int("gpu") >= 0;
-    if (!chosen && !flags.Bool("launch-each")) return absl::OkStatus();
+absl::Status CheckDevice(const RunSpec& spec, bool deterministic) {
+  if (spec.execution().device() != "cuda") {
+    const bool chosen = spec.execution().gpu() >= 0;
+    if (!chosen && !spec.execution().launch_each()) return absl::OkStatus();
     return FlagError("flag --{} needs --device=cuda", chosen ? "gpu" : "launch-each");
   }
-  if (!flags.Has("deterministic") || flags.Bool("deterministic")) ExcludeNvls();
+  if (deterministic) ExcludeNvls();
   SessionOptions options;
-  options.device.gpu = GpuIndex(flags);
+  options.device.gpu = GpuIndex(spec);
   const absl::Status opened = OpenGpu(options).status();
   if (absl::IsInvalidArgument(opened)) return FlagError("flag --gpu: {}", std::string(opened.message()));
   return AsNoDevice(opened);
 }
 
-absl::Status SetUpLogging(const Flags& flags) {
-  const std::string& level = flags.Text("log");
+absl::Status SetUpLogging(const RunSpec& spec) {
+  const std::string& level = spec.output().log();
   return SetUpLog(level == "warning" ? "warn" : level);
 }
 

@@ -11,10 +11,13 @@ namespace partita {
 namespace {
 
 // Of pictures alone what is asked for: other data knows nothing of it.
-std::string AugmentationOf(const Flags& flags) {
-  std::string text = fmt::format("flip={} shift={}", flags.Bool("flip"), flags.Int("shift"));
-  if (flags.Given("crop-area")) text += fmt::format(" crop_area={}", flags.Float("crop-area"));
-  if (flags.Float("colour") > 0) text += fmt::format(" colour={}", flags.Float("colour"));
+std::string AugmentationOf(const RunSpec& spec) {
+  std::string text =
+      fmt::format("flip={} shift={}", spec.dataset().augmentation().flip(), spec.dataset().augmentation().shift());
+  if (spec.dataset().augmentation().has_crop_area())
+    text += fmt::format(" crop_area={}", spec.dataset().augmentation().crop_area());
+  if (spec.dataset().augmentation().colour() > 0)
+    text += fmt::format(" colour={}", spec.dataset().augmentation().colour());
   return text;
 }
 
@@ -31,13 +34,13 @@ std::string OtherWords(const std::string& text, const std::string& than) {
 
 }  // namespace
 
-ModelRecord RecordOfRun(const Flags& flags, const Model& model, const TrainingData& data) {
+ModelRecord RecordOfRun(const RunSpec& spec, const Model& model, const TrainingData& data) {
   TrainingPosition position;
   position.run = {{"batch", fmt::to_string(data.training->batch_rows())},
                   {"data", data.manifest},
-                  {"seed", fmt::to_string(flags.Int("seed"))},
+                  {"seed", fmt::to_string(spec.train().seed())},
                   {"steps_per_epoch", fmt::to_string(data.training->batches_per_epoch())}};
-  position.recipe = {{"augmentation", AugmentationOf(flags)}, {"precision", flags.Text("precision")}};
+  position.recipe = {{"augmentation", AugmentationOf(spec)}, {"precision", spec.execution().precision()}};
   AddRecipe(model, Ops().optimizers(), position);
   return {data.preprocessing, std::move(position), data.scales};
 }

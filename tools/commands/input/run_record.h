@@ -7,15 +7,15 @@
 
 #include "absl/status/status.h"
 #include "graph/ir/model.h"
+#include "proto/run.pb.h"
 #include "runtime/train/model_record.h"
 #include "runtime/train/trainer.h"
 #include "tools/commands/input/beginning.h"
-#include "tools/program/flags.h"
 
 namespace partita {
 
 // Of a run that is at step 0.
-ModelRecord RecordOfRun(const Flags& flags, const Model& model, const TrainingData& data);
+ModelRecord RecordOfRun(const RunSpec& spec, const Model& model, const TrainingData& data);
 
 // Resumes a run of `steps` steps in all from the training state, if there is one. kInvalidArgument: training of other
 // data, order or optimizer. FlagError: no step is left, and it is not a restart.

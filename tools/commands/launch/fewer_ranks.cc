@@ -3,35 +3,42 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 
 #include "tools/commands/input/chosen_strategy.h"
 #include "tools/program/exit_code.h"
+#include "tools/program/flags.h"
 
 namespace partita {
 
-absl::Status CheckElastic(const std::string& name, const Flags& command) {
-  if (!command.Has("strategy")) return FlagError("flag --elastic: {} takes no number of ranks", name);
-  if (!command.IsSet("strategy")) return absl::OkStatus();
-  return FlagError("flag --elastic: the strategy of {} is for one number of ranks; give --dp and --mp, or --search",
-                   command.Text("strategy"));
+bool IsSplit(const std::string& name) {
+  return IsTakenBy(*SplitSpec::descriptor()->FindFieldByNumber(SplitSpec::kStrategyFieldNumber), name);
 }
 
-std::vector<std::string> CommandFor(int64_t ranks, const std::string& name, const Flags& command) {
-  std::map<std::string, std::string> values = command.GivenValues();
-  values.erase("config");  // its flags are among them
-  for (const char* size : {"ranks", "dp", "mp"}) values.erase(size);
+absl::Status CheckElastic(const std::string& name, const RunSpec& command) {
+  if (!IsSplit(name)) return FlagError("flag --elastic: {} takes no number of ranks", name);
+  if (!command.split().has_strategy()) return absl::OkStatus();
+  return FlagError("flag --elastic: the strategy of {} is for one number of ranks; give --dp and --mp, or --search",
+                   command.split().strategy());
+}
+
+std::vector<std::string> CommandFor(int64_t ranks, const std::string& name, const RunSpec& command) {
+  RunSpec changed = command;
+  changed.mutable_general()->clear_config();  // its flags are among those of the command
+  SplitSpec& split = *changed.mutable_split();
+  split.clear_ranks();
+  split.clear_dp();
+  split.clear_mp();
   if (Searches(command)) {
-    values["ranks"] = fmt::to_string(ranks);
+    split.set_ranks(ranks);
   } else {
-    int64_t model = std::min(command.Int("mp"), ranks);
+    int64_t model = std::min(command.split().mp(), ranks);
     while (ranks % model != 0) --model;
-    values["dp"] = fmt::to_string(ranks / model);
-    values["mp"] = fmt::to_string(model);
+    split.set_dp(ranks / model);
+    split.set_mp(model);
   }
   std::vector<std::string> line = {name};
-  for (const auto& [flag, value] : values) line.push_back(fmt::format("--{}={}", flag, value));
-  line.insert(line.end(), command.arguments().begin(), command.arguments().end());
+  for (const auto& [flag, value] : GivenFlags(changed)) line.push_back(fmt::format("--{}={}", flag.name, value));
+  if (command.model().has_graph()) line.push_back(command.model().graph());
   return line;
 }
 

@@ -100,28 +100,28 @@ GradedRun RunHere() {
   return run;
 }
 
-std::string HistoryPath(const Flags& flags) {
-  if (flags.IsSet("history")) return flags.Text("history");
+std::string HistoryPath(const std::string& given) {
+  if (!given.empty()) return given;
   const std::string folder = CacheFolder();
   return folder.empty() ? "" : folder + "/history.jsonl";
 }
 
-absl::Status KeepRuns(const std::vector<GradedRun>& runs, const Flags& flags) {
-  const std::string path = HistoryPath(flags);
+absl::Status KeepRuns(const std::vector<GradedRun>& runs, const std::string& history) {
+  const std::string path = HistoryPath(history);
   for (const GradedRun& run : runs) {
     if (path.empty()) break;
     if (run.terms.empty()) continue;
     const absl::Status kept = AppendRun(path, run);
     if (kept.ok()) continue;
-    if (flags.IsSet("history")) return kept;
+    if (!history.empty()) return kept;
     spdlog::warn("the run is not in the history: {}", std::string(kept.message()));
     break;
   }
   return absl::OkStatus();
 }
 
-absl::Status KeepHistory(const ReportProto& report, const Flags& flags) {
-  return report.predictions().empty() ? absl::OkStatus() : KeepRuns({RunOf(report)}, flags);
+absl::Status KeepHistory(const ReportProto& report, const std::string& history) {
+  return report.predictions().empty() ? absl::OkStatus() : KeepRuns({RunOf(report)}, history);
 }
 
 }  // namespace partita

@@ -16,7 +16,6 @@
 #include "tools/commands/input/machine.h"
 #include "tools/commands/oracle/history.h"
 #include "tools/commands/oracle/kind_meter.h"
-#include "tools/program/flags.h"
 
 namespace partita {
 
@@ -57,14 +56,14 @@ GradedRun RunOf(const ReportProto& report);
 GradedRun RunHere();
 
 // --history, else `history.jsonl` in the cache's folder; empty: there is none.
-std::string HistoryPath(const Flags& flags);
+std::string HistoryPath(const std::string& given);
 
 // Appends runs that have terms to the history. If the user did not name one, a history that cannot be written is only a
 // warning.
-absl::Status KeepRuns(const std::vector<GradedRun>& runs, const Flags& flags);
+absl::Status KeepRuns(const std::vector<GradedRun>& runs, const std::string& history);
 
 // The same of a report's run, if it was graded.
-absl::Status KeepHistory(const ReportProto& report, const Flags& flags);
+absl::Status KeepHistory(const ReportProto& report, const std::string& history);
 
 }  // namespace partita
 

@@ -10,11 +10,14 @@
 
 #include "graph/proto_io/proto_io_message.h"
 #include "tools/program/exit_code.h"
+#include "tools/program/flags.h"
 
 namespace partita {
 namespace {
 
 namespace fs = std::filesystem;
+
+using google::protobuf::FieldDescriptor;
 
 absl::Status CheckWritable(const std::string& flag, const fs::path& path) {
   std::error_code error;
@@ -50,11 +53,13 @@ bool AreSame(const fs::path& a, const fs::path& b) {
 // A path that no output may take, and what it is. A file of parameters may be trained on and replaced.
 using Taken = std::pair<fs::path, std::string>;
 
-std::vector<Taken> Inputs(const Flags& flags) {
+std::vector<Taken> Inputs(const RunSpec& spec) {
   std::vector<Taken> inputs;
-  for (const std::string& argument : flags.arguments()) inputs.emplace_back(argument, "the graph");
-  for (const char* name : {"strategy", "diff", "cluster", "profile", "curve", "config", "data"}) {
-    if (flags.Has(name) && flags.IsSet(name)) inputs.emplace_back(flags.Text(name), fmt::format("that of --{}", name));
+  if (spec.model().has_graph()) inputs.emplace_back(spec.model().graph(), "the graph");
+  const FieldDescriptor* const replaced = ModelSpec::descriptor()->FindFieldByNumber(ModelSpec::kLoadFieldNumber);
+  for (const auto& [flag, value] : GivenFlags(spec)) {
+    if (flag.type != FlagType::kPath || flag.written || flag.path.back() == replaced) continue;
+    inputs.emplace_back(value, fmt::format("that of --{}", flag.name));
   }
   return inputs;
 }
@@ -69,26 +74,28 @@ absl::Status CheckModelName(const std::string& flag, const fs::path& path) {
 
 }  // namespace
 
-absl::Status CheckOutputs(const Flags& flags, const std::vector<std::string>& names) {
-  std::vector<Taken> taken = Inputs(flags);
-  for (const std::string& name : names) {
-    if (!flags.IsSet(name)) continue;
-    const fs::path path = flags.Text(name);
-    if (name == "report" && path.extension() != ".json") {
-      return FlagError("flag --report: {} does not end in .json; reports are JSON", path.string());
-    }
-    if (name == "save-strategy") {
-      const absl::Status format = FormatOf(path.string()).status();
-      if (!format.ok()) return FlagError("flag --save-strategy: {}", std::string(format.message()));
-    }
-    RETURN_IF_ERROR(CheckWritable(name, path));
-    for (const auto& [other, what] : taken) {
-      if (AreSame(path, other)) return FlagError("flag --{}: {} is the same file as {}", name, path.string(), what);
-    }
-    RETURN_IF_ERROR(CheckNoLink(name, path));
-    if (name == "save" || name == "save-best") RETURN_IF_ERROR(CheckModelName(name, path));
-    taken.emplace_back(path, fmt::format("that of --{}", name));
+absl::Status CheckOutputs(const RunSpec& spec) {
+  const fs::path report = spec.output().report();
+  if (spec.output().has_report() && report.extension() != ".json") {
+    return FlagError("flag --report: {} does not end in .json; reports are JSON", report.string());
   }
+  if (spec.split().has_save_strategy()) {
+    const absl::Status format = FormatOf(spec.split().save_strategy()).status();
+    if (!format.ok()) return FlagError("flag --save-strategy: {}", std::string(format.message()));
+  }
+  std::vector<Taken> taken = Inputs(spec);
+  for (const auto& [flag, value] : GivenFlags(spec)) {
+    if (!flag.written) continue;
+    const fs::path path = value;
+    RETURN_IF_ERROR(CheckWritable(flag.name, path));
+    for (const auto& [other, what] : taken) {
+      if (AreSame(path, other)) return FlagError("flag --{}: {} is the same file as {}", flag.name, value, what);
+    }
+    RETURN_IF_ERROR(CheckNoLink(flag.name, path));
+    taken.emplace_back(path, fmt::format("that of --{}", flag.name));
+  }
+  if (spec.saving().has_save()) RETURN_IF_ERROR(CheckModelName("save", spec.saving().save()));
+  if (spec.saving().has_save_best()) RETURN_IF_ERROR(CheckModelName("save-best", spec.saving().save_best()));
   return absl::OkStatus();
 }
 

@@ -6,14 +6,14 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "tools/program/flags.h"
+#include "proto/run.pb.h"
 
 namespace partita {
 
-// Checks that the files of these flags can be written, without leaving anything behind: so that hours of training do
-// not end in a wrong path, and are no file that is read (the graph, the strategy, the flags), nor each other. FlagError
-// names the flag. A report must be .json.
-absl::Status CheckOutputs(const Flags& flags, const std::vector<std::string>& names);
+// Checks that the files that the run writes can be written, without leaving anything behind: so that hours of training
+// do not end in a wrong path; and that they are no file that is read (the graph, the strategy, a config file), nor each
+// other. FlagError names the flag. A report must be .json.
+absl::Status CheckOutputs(const RunSpec& spec);
 
 }  // namespace partita
 

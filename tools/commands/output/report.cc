@@ -9,6 +9,7 @@
 #include "graph/proto_io/proto_io_message.h"
 #include "runtime/base/median.h"
 #include "runtime/base/status.h"
+#include "tools/program/flags.h"
 #include "tools/program/start/clean_start.h"
 #include "tools/program/start/waiting_threads.h"
 #include "tools/program/version/host.h"
@@ -136,19 +137,17 @@ void PrintTarget(const ReportProto& report, std::ostream& out) {
       << (report.flags().contains("save-curve") ? "; no point was written\n" : "\n");
 }
 
-void SetFlags(const Flags& flags, ReportProto& report) {
-  for (const auto& [name, text] : flags.GivenValues()) {
-    google::protobuf::Value& value = (*report.mutable_flags())[name];
-    switch (flags.Type(name)) {
+void SetFlags(const RunSpec& spec, ReportProto& report) {
+  for (const auto& [flag, text] : GivenFlags(spec)) {
+    google::protobuf::Value& value = (*report.mutable_flags())[flag.name];
+    switch (flag.type) {
       case FlagType::kBool:
-        value.set_bool_value(flags.Bool(name));
+        value.set_bool_value(text == "true");
         break;
       case FlagType::kInt:
       case FlagType::kBytes:
-        value.set_number_value(static_cast<double>(flags.Int(name)));
-        break;
       case FlagType::kFloat:
-        value.set_number_value(flags.Float(name));
+        value.set_number_value(std::strtod(text.c_str(), nullptr));
         break;
       default:
         value.set_string_value(text);
@@ -216,7 +215,7 @@ void PrintText(const ReportProto& report, std::ostream& out) {
 
 }  // namespace
 
-ReportProto BeginReport(const std::string& command, const Flags& flags, const std::string& model,
+ReportProto BeginReport(const std::string& command, const RunSpec& spec, const std::string& model,
                         const std::string& graph_hash, const Session& session) {
   ReportProto report;
   report.set_schema_version(1);
@@ -236,10 +235,11 @@ ReportProto BeginReport(const std::string& command, const Flags& flags, const st
   }
   report.set_command(command);
   report.set_model(model);
+  report.set_graph(spec.model().graph());
   report.set_graph_hash(graph_hash);
   report.set_strategy(ToString(session.program().meshes));
-  SetFlags(flags, report);
-  report.set_seed(static_cast<uint64_t>(flags.Int("seed")));
+  SetFlags(spec, report);
+  report.set_seed(static_cast<uint64_t>(spec.train().seed()));
   for (int rank = 0; rank < session.ranks(); ++rank) {
     ReportDeviceProto* const device = report.add_devices();
     device->set_rank(rank);
@@ -347,16 +347,16 @@ std::string FormatEpoch(const EpochResult& epoch, const std::vector<std::string>
   return line + fmt::format("   {:.1f} s", epoch.seconds);
 }
 
-void PrintReport(const ReportProto& report, const Flags& flags, std::ostream& out) {
-  if (flags.Text("format") == "json") {
+void PrintReport(const ReportProto& report, const RunSpec& spec, std::ostream& out) {
+  if (spec.output().format() == "json") {
     out << PrintMessage(report, ProtoFormat::kJson);
   } else {
     PrintText(report, out);
   }
 }
 
-absl::Status SaveReport(const ReportProto& report, const Flags& flags) {
-  return flags.IsSet("report") ? SaveMessage(report, flags.Text("report")) : absl::OkStatus();
+absl::Status SaveReport(const ReportProto& report, const RunSpec& spec) {
+  return spec.output().has_report() ? SaveMessage(report, spec.output().report()) : absl::OkStatus();
 }
 
 }  // namespace partita

@@ -8,15 +8,15 @@
 
 #include "absl/status/status.h"
 #include "proto/report.pb.h"
+#include "proto/run.pb.h"
 #include "runtime/api/communication_meter.h"
 #include "runtime/train/metrics.h"
 #include "runtime/train/trainer.h"
-#include "tools/program/flags.h"
 
 namespace partita {
 
 // What is known before anything ran: versions, host, flags, model, devices.
-ReportProto BeginReport(const std::string& command, const Flags& flags, const std::string& model,
+ReportProto BeginReport(const std::string& command, const RunSpec& spec, const std::string& model,
                         const std::string& graph_hash, const Session& session);
 
 // Epochs and throughput; `accuracies`: the metrics that are shares of samples.
@@ -35,10 +35,10 @@ absl::Status AddMemory(const Session& session, ReportProto& report);
 std::string FormatEpoch(const EpochResult& epoch, const std::vector<std::string>& accuracies);
 
 // As --format says, text or json.
-void PrintReport(const ReportProto& report, const Flags& flags, std::ostream& out);
+void PrintReport(const ReportProto& report, const RunSpec& spec, std::ostream& out);
 
 // To the file of --report, if it is given.
-absl::Status SaveReport(const ReportProto& report, const Flags& flags);
+absl::Status SaveReport(const ReportProto& report, const RunSpec& spec);
 
 }  // namespace partita
 

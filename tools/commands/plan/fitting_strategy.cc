@@ -20,9 +20,9 @@ int FullestRank(const PredictedPlan& plan) {
 
 Prediction PredictionOf(const PredictedPlan& plan) { return {plan.step.seconds(), plan.memory.total, plan.fits}; }
 
-void Tell(const Flags& flags, const Prediction& broken, const std::vector<Repair>& repairs, std::ostream& out) {
-  const std::string& format = flags.Text("format");
-  const bool any = !repairs.empty() && repairs[0].status.ok(), repair = flags.Bool("repair");
+void Tell(const RunSpec& spec, const Prediction& broken, const std::vector<Repair>& repairs, std::ostream& out) {
+  const std::string& format = spec.output().format();
+  const bool any = !repairs.empty() && repairs[0].status.ok(), repair = spec.split().repair();
   if (format == "text") {
     out << RepairsToText(broken, repairs) << (any && !repair ? "--repair takes the first\n" : "") << "\n";
   }
@@ -31,24 +31,24 @@ void Tell(const Flags& flags, const Prediction& broken, const std::vector<Repair
 
 }  // namespace
 
-absl::StatusOr<FittingStrategy> FittingStrategyOf(const Flags& flags, const Model& model, const Machine& machine,
+absl::StatusOr<FittingStrategy> FittingStrategyOf(const RunSpec& spec, const Model& model, const Machine& machine,
                                                   const Strategy& strategy, const PredictedPlan& plan,
                                                   std::ostream& out) {
   if (plan.fits.ok()) return FittingStrategy{strategy, {}};
   const Prediction broken = PredictionOf(plan);
   const auto predict = [&](const Strategy& changed) -> absl::StatusOr<Prediction> {
-    ASSIGN_OR_RETURN(const PredictedPlan other, PredictedPlanOf(flags, model, machine, changed));
+    ASSIGN_OR_RETURN(const PredictedPlan other, PredictedPlanOf(spec, model, machine, changed));
     return PredictionOf(other);
   };
   const int fullest = FullestRank(plan);
   const std::vector<Repair> repairs =
-      FindRepairs({model.graph, plan.program, strategy, static_cast<int>(RanksOn(machine, flags)), predict,
+      FindRepairs({model.graph, plan.program, strategy, static_cast<int>(RanksOn(machine, spec)), predict,
                    plan.train.ByRank()[static_cast<size_t>(fullest)], &plan.step.Of(fullest)});
-  Tell(flags, broken, repairs, out);
+  Tell(spec, broken, repairs, out);
   const bool any = !repairs.empty() && repairs[0].status.ok();
-  if (any && flags.Bool("repair")) return FittingStrategy{repairs[0].strategy, ReasonsFor(broken, repairs[0])};
+  if (any && spec.split().repair()) return FittingStrategy{repairs[0].strategy, ReasonsFor(broken, repairs[0])};
   const char* const more = any ? "" : "; none of the repairs fits";
-  return ResourceExhausted("{}: {}{}", flags.arguments()[0], std::string(plan.fits.message()), more);
+  return ResourceExhausted("{}: {}{}", spec.model().graph(), std::string(plan.fits.message()), more);
 }
 
 }  // namespace partita

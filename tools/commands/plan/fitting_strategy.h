@@ -10,8 +10,8 @@
 #include "graph/derive/strategy.h"
 #include "graph/ir/model.h"
 #include "partitioner/predict/predicted_plan.h"
+#include "proto/run.pb.h"
 #include "tools/commands/input/machine.h"
-#include "tools/program/flags.h"
 
 namespace partita {
 
@@ -22,7 +22,7 @@ struct FittingStrategy {
 
 // `plan`: of the strategy. Prints what does not fit to `out`, with the cost and gain of each repair. With --repair the
 // best one that fits is applied. Otherwise, or if none fits, kResourceExhausted names what is lacking.
-absl::StatusOr<FittingStrategy> FittingStrategyOf(const Flags& flags, const Model& model, const Machine& machine,
+absl::StatusOr<FittingStrategy> FittingStrategyOf(const RunSpec& spec, const Model& model, const Machine& machine,
                                                   const Strategy& strategy, const PredictedPlan& plan,
                                                   std::ostream& out);
 

@@ -12,12 +12,12 @@
 
 namespace partita {
 
-absl::StatusOr<PredictedPlan> PredictedPlanOf(const Flags& flags, const Model& model, const Machine& machine,
+absl::StatusOr<PredictedPlan> PredictedPlanOf(const RunSpec& spec, const Model& model, const Machine& machine,
                                               const Strategy& strategy) {
   const int ranks = strategy.mesh.size();
-  ASSIGN_OR_RETURN(const MachineSpeed speed, SpeedFor(flags, machine, ranks));
-  const Spread spread = flags.Bool("processes") ? Spread::kProcesses : Spread::kThreads;
-  const auto backend = Backend::OpenToPlan(ranks, spread, ReadPlanOptions(flags, speed));
+  ASSIGN_OR_RETURN(const MachineSpeed speed, SpeedFor(spec, machine, ranks));
+  const Spread spread = spec.plan().processes() ? Spread::kProcesses : Spread::kThreads;
+  const auto backend = Backend::OpenToPlan(ranks, spread, ReadPlanOptions(spec, speed));
   RETURN_IF_ERROR(AsNoDevice(backend.status()));
   const KernelTimes times = KernelTimesOf(machine, ranks);
   PlanBasis basis{model,
@@ -25,12 +25,12 @@ absl::StatusOr<PredictedPlan> PredictedPlanOf(const Flags& flags, const Model& m
                   machine.cluster,
                   times,
                   (*backend)->kernels(),
-                  ReadProgramOptions(flags, speed),
+                  ReadProgramOptions(spec, speed),
                   (*backend)->schedule_options()};
   basis.program.count_votes = spread == Spread::kProcesses;
   basis.program.given = AssumedForms(model.graph);
   absl::StatusOr<PredictedPlan> plan = PredictPlan(basis, strategy);
-  if (!plan.ok()) return WithContext(flags.arguments()[0], plan.status());
+  if (!plan.ok()) return WithContext(spec.model().graph(), plan.status());
   return plan;
 }
 

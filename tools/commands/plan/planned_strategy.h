@@ -6,14 +6,13 @@
 #include "graph/derive/strategy.h"
 #include "graph/ir/model.h"
 #include "partitioner/predict/predicted_plan.h"
+#include "proto/run.pb.h"
 #include "tools/commands/input/machine.h"
-#include "tools/program/flags.h"
 
 namespace partita {
 
-// As `plan` makes it, of RunFlags, AccelerationFlags and --processes: the same arenas, the same step. Errors name the
-// graph's file.
-absl::StatusOr<PredictedPlan> PredictedPlanOf(const Flags& flags, const Model& model, const Machine& machine,
+// As `plan` makes it, with the same arenas and the same step. Errors name the graph's file.
+absl::StatusOr<PredictedPlan> PredictedPlanOf(const RunSpec& spec, const Model& model, const Machine& machine,
                                               const Strategy& strategy);
 
 }  // namespace partita

@@ -56,8 +56,6 @@ absl::Status CheckFolder(const std::string& path) {
 
 }  // namespace
 
-std::vector<std::string> CheckpointFlags() { return {"checkpoint", "checkpoint-every", "keep", "resume"}; }
-
 absl::StatusOr<CheckpointInterval> ParseInterval(const std::string& text) {
   int64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -71,25 +69,27 @@ absl::StatusOr<CheckpointInterval> ParseInterval(const std::string& text) {
   return CheckpointInterval{.seconds = static_cast<double>(number) * seconds};
 }
 
-absl::Status CheckCheckpointFlags(const Flags& flags) {
-  for (const char* flag : {"checkpoint-every", "keep"}) {
-    if (!flags.Given(flag) || flags.IsSet("checkpoint")) continue;
-    return FlagError("flag --{} is about checkpoints: --checkpoint=FOLDER is needed", flag);
+absl::Status CheckCheckpointFlags(const RunSpec& spec) {
+  const CheckpointSpec& checkpoints = spec.checkpoints();
+  if (checkpoints.has_checkpoint()) {
+    RETURN_IF_ERROR(CheckFolder(checkpoints.checkpoint()));
+  } else if (checkpoints.has_checkpoint_every() || checkpoints.has_keep()) {
+    return FlagError("flag --{} is about checkpoints: --checkpoint=FOLDER is needed",
+                     checkpoints.has_checkpoint_every() ? "checkpoint-every" : "keep");
   }
-  if (flags.IsSet("checkpoint")) RETURN_IF_ERROR(CheckFolder(flags.Text("checkpoint")));
-  if (!flags.IsSet("checkpoint-every")) return absl::OkStatus();
-  return ParseInterval(flags.Text("checkpoint-every")).status();
+  if (!spec.checkpoints().has_checkpoint_every()) return absl::OkStatus();
+  return ParseInterval(spec.checkpoints().checkpoint_every()).status();
 }
 
-absl::StatusOr<std::unique_ptr<Checkpointer>> Checkpointer::Open(const Flags& flags, const Session& session,
+absl::StatusOr<std::unique_ptr<Checkpointer>> Checkpointer::Open(const RunSpec& spec, const Session& session,
                                                                  const ModelSaver& saver, Run run) {
-  std::unique_ptr<Checkpointer> checkpointer(new Checkpointer(flags, session, saver, std::move(run)));
+  std::unique_ptr<Checkpointer> checkpointer(new Checkpointer(spec, session, saver, std::move(run)));
   checkpointer->asked_at_ = checkpointer->run_.first_step;
-  if (flags.IsSet("checkpoint-every")) {
-    ASSIGN_OR_RETURN(checkpointer->interval_, ParseInterval(flags.Text("checkpoint-every")));
+  if (spec.checkpoints().has_checkpoint_every()) {
+    ASSIGN_OR_RETURN(checkpointer->interval_, ParseInterval(spec.checkpoints().checkpoint_every()));
   }
-  if (!flags.IsSet("checkpoint")) return checkpointer;
-  checkpointer->folder_ = ResolveLink(flags.Text("checkpoint"));
+  if (!spec.checkpoints().has_checkpoint()) return checkpointer;
+  checkpointer->folder_ = ResolveLink(spec.checkpoints().checkpoint());
   const absl::Status taken = checkpointer->speaks() ? checkpointer->TakeFolder() : absl::OkStatus();
   const int64_t there = checkpointer->written_ ? 1 : 0;
   RETURN_IF_ERROR(Agree(session, MessageKind::kCheckpointFolder, taken).status());
@@ -105,9 +105,9 @@ absl::Status Checkpointer::TakeFolder() {
   // The folder's own name must last as well; where it is not ours to sync, it was there before.
   disk_.SyncFolder(std::filesystem::path(folder_).parent_path()).IgnoreError();
   ASSIGN_OR_RETURN(lock_, FolderLock::Take(folder_));
-  if (flags_.Text("resume") == "auto") RETURN_IF_ERROR(SetAside(disk_, folder_, run_.first_step));
+  if (spec_.checkpoints().resume() == "auto") RETURN_IF_ERROR(SetAside(disk_, folder_, run_.first_step));
   ASSIGN_OR_RETURN(const std::vector<int64_t> steps, CheckpointSteps(disk_, folder_));
-  const bool resumed = flags_.IsSet("resume");
+  const bool resumed = spec_.checkpoints().has_resume();
   if (!steps.empty() && (steps.back() > run_.first_step || !resumed)) {
     return InvalidArgument(
         "{}: has checkpoints up to step {}, and this run begins at step {}: --resume=auto goes on with the newest; to "
@@ -123,7 +123,7 @@ absl::Status Checkpointer::TakeFolder() {
 
 TrainingPauses Checkpointer::Pauses() {
   TrainingPauses pauses;
-  if (!flags_.IsSet("checkpoint")) return pauses;
+  if (!spec_.checkpoints().has_checkpoint()) return pauses;
   pauses.next = [this](int64_t step) { return StepsToNext(step); };
   pauses.on_steps = [this](int64_t step, const LossSums& epoch) { return Pause(step, epoch); };
   return pauses;
@@ -165,7 +165,7 @@ absl::StatusOr<bool> Checkpointer::IsDue(int64_t step) {
 }
 
 absl::Status Checkpointer::Finish(int64_t step, const LossSums& epoch) {
-  if (!flags_.IsSet("checkpoint")) return absl::OkStatus();
+  if (!spec_.checkpoints().has_checkpoint()) return absl::OkStatus();
   RETURN_IF_ERROR(FinishWritten());
   if (written_ == step) return absl::OkStatus();
   RETURN_IF_ERROR(WriteCheckpoint(session_, RecordOf(step, epoch), folder_, disk_, lock()));
@@ -222,7 +222,7 @@ void Checkpointer::Keep(int64_t step) {
   written_ = step;
   if (!speaks()) return;
   absl::Status kept = lock_->Check();
-  if (kept.ok()) kept = KeepNewest(disk_, folder_, flags_.Int("keep"));
+  if (kept.ok()) kept = KeepNewest(disk_, folder_, spec_.checkpoints().keep());
   if (!kept.ok()) spdlog::warn("older checkpoints are not removed: {}", std::string(kept.message()));
 }
 

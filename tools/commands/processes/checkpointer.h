@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "proto/run.pb.h"
 #include "runtime/api/session.h"
 #include "runtime/checkpoint/sharded/disk.h"
 #include "runtime/checkpoint/sharded/folder_lock.h"
@@ -18,12 +19,8 @@
 #include "runtime/train/sharded/write_checkpoint.h"
 #include "runtime/train/trainer.h"
 #include "tools/commands/processes/model_saver.h"
-#include "tools/program/flags.h"
 
 namespace partita {
-
-// Flags that a checkpointer reads, and --resume.
-std::vector<std::string> CheckpointFlags();  // checkpoint, checkpoint-every, keep, resume
 
 // A number of steps or a time; neither: only at the end.
 struct CheckpointInterval {
@@ -34,7 +31,7 @@ struct CheckpointInterval {
 absl::StatusOr<CheckpointInterval> ParseInterval(const std::string& text);
 
 // FlagError: flags that need another one, or say nothing.
-absl::Status CheckCheckpointFlags(const Flags& flags);
+absl::Status CheckCheckpointFlags(const RunSpec& spec);
 
 // All arguments must outlive it.
 class Checkpointer {
@@ -47,7 +44,7 @@ class Checkpointer {
   // Collective. Takes the folder for this run, and removes what was never whole there; what cannot be removed is
   // warned of. kInvalidArgument: another run writes there; the folder has checkpoints of later steps, which this run
   // would make again.
-  static absl::StatusOr<std::unique_ptr<Checkpointer>> Open(const Flags& flags, const Session& session,
+  static absl::StatusOr<std::unique_ptr<Checkpointer>> Open(const RunSpec& spec, const Session& session,
                                                             const ModelSaver& saver, Run run);
 
   // While training; a checkpoint is written concurrently with the steps and completes some steps later. If one cannot
@@ -63,8 +60,8 @@ class Checkpointer {
  private:
   using Clock = std::chrono::steady_clock;
 
-  Checkpointer(const Flags& flags, const Session& session, const ModelSaver& saver, Run run)
-      : flags_(flags), session_(session), saver_(saver), run_(std::move(run)) {}
+  Checkpointer(const RunSpec& spec, const Session& session, const ModelSaver& saver, Run run)
+      : spec_(spec), session_(session), saver_(saver), run_(std::move(run)) {}
   bool speaks() const { return session_.local_ranks().front() == 0; }
   const FolderLock* lock() const { return lock_ ? &*lock_ : nullptr; }
   absl::Status TakeFolder();
@@ -78,7 +75,7 @@ class Checkpointer {
   absl::Status Warn(const absl::Status& failed, int64_t step);
   void Keep(int64_t step);
 
-  const Flags& flags_;
+  const RunSpec& spec_;
   const Session& session_;
   const ModelSaver& saver_;
   const Run run_;

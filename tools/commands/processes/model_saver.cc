@@ -20,24 +20,22 @@ std::optional<BestScore> ScoreOf(const EpochResult& epoch, const Graph& forward)
 
 }  // namespace
 
-std::vector<std::string> SaveFlags() { return {"save", "save-best", "save-every", "save-weights-only"}; }
-
-absl::Status CheckSaveFlags(const Flags& flags) {
-  if (flags.Int("save-every") > 0 && !flags.IsSet("save")) {
+absl::Status CheckSaveFlags(const RunSpec& spec) {
+  if (spec.saving().save_every() > 0 && !spec.saving().has_save()) {
     return FlagError("flag --save-every says how often a file is written: --save is needed");
   }
-  if (flags.Bool("save-weights-only") && !flags.IsSet("save") && !flags.IsSet("save-best")) {
+  if (spec.saving().save_weights_only() && !spec.saving().has_save() && !spec.saving().has_save_best()) {
     return FlagError("flag --save-weights-only says what is written: --save or --save-best is needed");
   }
   return absl::OkStatus();
 }
 
-ModelSaver::ModelSaver(const Flags& flags, const Session& session, const Model& model, ModelRecord record)
-    : flags_(flags), session_(session), model_(model), record_(std::move(record)), best_(record_.training->best) {}
+ModelSaver::ModelSaver(const RunSpec& spec, const Session& session, const Model& model, ModelRecord record)
+    : spec_(spec), session_(session), model_(model), record_(std::move(record)), best_(record_.training->best) {}
 
 TrainingPauses ModelSaver::Pauses() {
   TrainingPauses pauses;
-  pauses.next = [every = flags_.Int("save-every")](int64_t step) { return every > 0 ? every - step % every : 0; };
+  pauses.next = [every = spec_.saving().save_every()](int64_t step) { return every > 0 ? every - step % every : 0; };
   pauses.on_steps = [this](int64_t step, const LossSums&) {
     const FinishWriting finish;
     return Save(step);
@@ -47,22 +45,22 @@ TrainingPauses ModelSaver::Pauses() {
 }
 
 absl::Status ModelSaver::Save(int64_t step) {
-  if (!flags_.IsSet("save") || saved_ == step) return absl::OkStatus();
+  if (!spec_.saving().has_save() || saved_ == step) return absl::OkStatus();
   saved_ = step;
-  return Write(flags_.Text("save"), step);
+  return Write(spec_.saving().save(), step);
 }
 
 absl::Status ModelSaver::KeepBest(int64_t step, const EpochResult& epoch) {
-  if (!flags_.IsSet("save-best")) return absl::OkStatus();
+  if (!spec_.saving().has_save_best()) return absl::OkStatus();
   const std::optional<BestScore> score = ScoreOf(epoch, model_.graph);
   if (!score || (best_ && !best_->IsBeatenBy(*score))) return absl::OkStatus();
   best_ = score;
   const FinishWriting finish;
-  return Write(flags_.Text("save-best"), step);
+  return Write(spec_.saving().save_best(), step);
 }
 
 absl::Status ModelSaver::Write(const std::string& path, int64_t step) {
-  return SaveModel(session_, model_, Record(step), flags_.Bool("save-weights-only"), path);
+  return SaveModel(session_, model_, Record(step), spec_.saving().save_weights_only(), path);
 }
 
 ModelRecord ModelSaver::Record(int64_t step) const {

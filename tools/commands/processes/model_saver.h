@@ -8,24 +8,21 @@
 
 #include "absl/status/status.h"
 #include "graph/ir/model.h"
+#include "proto/run.pb.h"
 #include "runtime/api/session.h"
 #include "runtime/train/model_file.h"
 #include "runtime/train/trainer.h"
-#include "tools/program/flags.h"
 
 namespace partita {
 
-// Flags that a saver reads.
-std::vector<std::string> SaveFlags();  // save, save-best, save-every, save-weights-only
-
 // FlagError: flags that need another one.
-absl::Status CheckSaveFlags(const Flags& flags);
+absl::Status CheckSaveFlags(const RunSpec& spec);
 
 // Saves are collective; nothing ends the process that writes before it is done (finish_writing.h), but for Save, whose
 // caller sees to that. All arguments must outlive it.
 class ModelSaver {
  public:
-  ModelSaver(const Flags& flags, const Session& session, const Model& model, ModelRecord record);
+  ModelSaver(const RunSpec& spec, const Session& session, const Model& model, ModelRecord record);
 
   // While training: writes the same file every N steps, and another one when a test result is the best so far.
   TrainingPauses Pauses();
@@ -41,7 +38,7 @@ class ModelSaver {
   absl::Status Write(const std::string& path, int64_t step);
   absl::Status KeepBest(int64_t step, const EpochResult& epoch);
 
-  const Flags& flags_;
+  const RunSpec& spec_;
   const Session& session_;
   const Model& model_;
   ModelRecord record_;

@@ -21,6 +21,7 @@
 #include "tools/commands/processes/job_token.h"
 #include "tools/commands/processes/launcher.h"
 #include "tools/program/exit_code.h"
+#include "tools/program/flags.h"
 #include "tools/program/version/version.h"
 
 namespace partita {
@@ -31,9 +32,6 @@ using std::chrono::milliseconds;
 // Time for this process to end by itself, as it does when it meets the end of the job in a step. What it is writing
 // then is written to its end.
 constexpr milliseconds kLastMoment(400);
-
-// Flags that may differ between the ranks of a job.
-constexpr const char* kOwnFlags[] = {"log", "plan-cache", "threads", "timeout", "join-timeout", "flight-recorder"};
 
 std::string Hash(const std::string& text) { return fmt::format("{:016x}", XXH3_64bits(text.data(), text.size())); }
 
@@ -51,7 +49,7 @@ std::string TextOf(const MachineSpeed& speed) {
                      speed.collective.bytes_per_second, speed.hiding_flops);
 }
 
-std::map<std::string, std::string> Digests(const Flags& flags, const Strategy& strategy, const Program& program,
+std::map<std::string, std::string> Digests(const RunSpec& spec, const Strategy& strategy, const Program& program,
                                            const TrainingData& data, const std::map<std::string, std::string>& read,
                                            const std::optional<MachineSpeed>& speed) {
   std::map<std::string, std::string> digests = {
@@ -60,9 +58,8 @@ std::map<std::string, std::string> Digests(const Flags& flags, const Strategy& s
       {"the data", data.manifest},
       {"what they compute", Hash(TextOf(program))},  // last: of all others some are why
   };
-  for (const auto& [name, value] : flags.GivenValues()) {
-    const bool own = std::ranges::find(kOwnFlags, name) != std::end(kOwnFlags);
-    if (!own) digests["flag --" + name] = value;
+  for (const auto& [flag, value] : GivenFlags(spec)) {
+    if (!flag.own) digests["flag --" + flag.name] = value;
   }
   for (const auto& [name, version] : LibraryVersions()) {
     if (name != "openssl") digests["the library " + name] = version;  // no result is made by it
@@ -88,14 +85,14 @@ void EndProcess(const std::string& who, const absl::Status& status) {
 }
 
 // Nothing that is to be encrypted goes as it is.
-absl::Status CheckTls(const Flags& flags, const JobPlace& place) {
-  if (!flags.Bool("tls")) return absl::OkStatus();
+absl::Status CheckTls(const RunSpec& spec, const JobPlace& place) {
+  if (!spec.job().tls()) return absl::OkStatus();
   if (place.token.empty()) {
     return FlagError(
         "flag --tls: keys are made of a secret that all ranks share: set {} to it, or {} to a file with one",
         kTokenVariable, kTokenFileVariable);
   }
-  if (flags.Has("device") && flags.Text("device") == "cuda") {
+  if (spec.execution().device() == "cuda") {
     return FlagError("flag --tls: what GPUs of several processes give each other goes by NCCL, which encrypts nothing");
   }
   return absl::OkStatus();
@@ -110,14 +107,12 @@ int64_t DescriptorsOf(const JobPlace& place) {
 
 }  // namespace
 
-std::vector<std::string> JobFlags() { return {"join-timeout", "timeout", "tls", "flight-recorder"}; }
-
 absl::StatusOr<bool> IsOneOfSeveral() {
   ASSIGN_OR_RETURN(const std::optional<JobPlace> place, FindPlace(SystemEnvironment));
   return place && place->ranks > 1;
 }
 
-absl::StatusOr<std::shared_ptr<Job>> JoinJob(const Flags& flags, const Strategy& strategy, const Program& program,
+absl::StatusOr<std::shared_ptr<Job>> JoinJob(const RunSpec& spec, const Strategy& strategy, const Program& program,
                                              const TrainingData& data, const std::map<std::string, std::string>& read,
                                              const std::optional<MachineSpeed>& speed) {
   ASSIGN_OR_RETURN(const std::optional<JobPlace> place, FindPlace(SystemEnvironment));
@@ -129,7 +124,7 @@ absl::StatusOr<std::shared_ptr<Job>> JoinJob(const Flags& flags, const Strategy&
         place->ranks, place->launcher, program.ranks(), program.meshes[0].ToString(), place->ranks, place->ranks,
         program.ranks() == 1 ? "1 process" : fmt::format("{} processes", program.ranks()));
   }
-  RETURN_IF_ERROR(CheckTls(flags, *place));
+  RETURN_IF_ERROR(CheckTls(spec, *place));
   if (place->token.empty() && place->rank == 0) {
     spdlog::warn("any user of this machine can take a rank of this job: set {} or {} to a secret that all ranks share",
                  kTokenVariable, kTokenFileVariable);
@@ -142,31 +137,31 @@ absl::StatusOr<std::shared_ptr<Job>> JoinJob(const Flags& flags, const Strategy&
   options.port = place->port;
   options.interface_address = place->interface_address;
   options.token = place->token;
-  options.tls = flags.Bool("tls");
-  options.join_timeout = milliseconds(flags.Int("join-timeout") * 1000);
-  options.timeout = milliseconds(flags.Int("timeout") * 1000);
-  options.digests = Digests(flags, strategy, program, data, read, speed);
+  options.tls = spec.job().tls();
+  options.join_timeout = milliseconds(spec.job().join_timeout() * 1000);
+  options.timeout = milliseconds(spec.job().timeout() * 1000);
+  options.digests = Digests(spec, strategy, program, data, read, speed);
   options.on_failure = [rank = place->rank](const absl::Status& status, const std::vector<FlightRecord>& records) {
     KeepFlightRecords(records, status);
     EndProcess(fmt::format("rank {}: ", rank), status);
   };
   absl::StatusOr<std::unique_ptr<ProcessJob>> job = ProcessJob::Start(options);
   if (!job.ok()) return WithContext(fmt::format("rank {}", place->rank), job.status());
-  if (!flags.IsSet("flight-recorder")) return std::shared_ptr<Job>(*std::move(job));
+  if (!spec.job().has_flight_recorder()) return std::shared_ptr<Job>(*std::move(job));
   ASSIGN_OR_RETURN(const std::vector<std::string> names, (*job)->AllGather({MessageKind::kRunName, NewRunName()}));
   if (!IsRunName(names.front())) {
     return Unavailable("rank 0 sent damaged '{}': found '{}'", NameOf(MessageKind::kRunName), Printable(names.front()));
   }
-  KeepFlightRecordsIn(flags.Text("flight-recorder"), names.front());
+  KeepFlightRecordsIn(spec.job().flight_recorder(), names.front());
   return std::shared_ptr<Job>(*std::move(job));
 }
 
-StallOptions EndWhenStalled(const Flags& flags, const Job* job) {
-  if (job == nullptr && flags.IsSet("flight-recorder")) {
-    KeepFlightRecordsIn(flags.Text("flight-recorder"), NewRunName());
+StallOptions EndWhenStalled(const RunSpec& spec, const Job* job) {
+  if (job == nullptr && spec.job().has_flight_recorder()) {
+    KeepFlightRecordsIn(spec.job().flight_recorder(), NewRunName());
   }
   const std::string who = job == nullptr ? "" : fmt::format("rank {}: ", job->ranks().front());
-  return {milliseconds(flags.Int("timeout") * 1000),
+  return {milliseconds(spec.job().timeout() * 1000),
           [who](const absl::Status& status, const std::vector<FlightRecord>& records) {
             KeepFlightRecords(records, status);
             EndProcess(who, status);

@@ -13,15 +13,12 @@
 #include "graph/derive/strategy.h"
 #include "graph/ir/program.h"
 #include "graph/schedule/machine_speed.h"
+#include "proto/run.pb.h"
 #include "runtime/api/job/job.h"
 #include "runtime/api/rank/session_options.h"
 #include "runtime/train/trainer.h"
-#include "tools/program/flags.h"
 
 namespace partita {
-
-// Flags that JoinJob reads.
-std::vector<std::string> JobFlags();  // join-timeout, timeout, tls, flight-recorder
 
 // Whether a launcher has started this process as one of several; then its steps count votes to stop
 // (ProgramOptions::count_votes). kInvalidArgument: launchers that contradict each other.
@@ -32,13 +29,13 @@ absl::StatusOr<bool> IsOneOfSeveral();
 // a file that it is writing (finish_writing.h). `read`: digests of what this rank read from --load or --resume, by
 // name. `speed`: the machine speed for its schedules. kInvalidArgument: launchers that contradict each other, another
 // number of ranks than the program has, ranks with different settings. kUnavailable: ranks that do not join.
-absl::StatusOr<std::shared_ptr<Job>> JoinJob(const Flags& flags, const Strategy& strategy, const Program& program,
+absl::StatusOr<std::shared_ptr<Job>> JoinJob(const RunSpec& spec, const Strategy& strategy, const Program& program,
                                              const TrainingData& data, const std::map<std::string, std::string>& read,
                                              const std::optional<MachineSpeed>& speed);
 
 // If a rank of this process stalls (StallWatch), the process ends as it does when another one is lost. `job`: null if
 // ranks are threads. From now on the last operations of ranks are recorded if --flight-recorder asks for it.
-StallOptions EndWhenStalled(const Flags& flags, const Job* job);
+StallOptions EndWhenStalled(const RunSpec& spec, const Job* job);
 
 // Whether this process speaks for the job: it has rank 0, or there is no job.
 bool Speaks(const Session& session);

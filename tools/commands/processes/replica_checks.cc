@@ -25,11 +25,9 @@ absl::Status Check(const Session& session, int64_t step) {
 
 }  // namespace
 
-std::vector<std::string> ReplicaFlags() { return {"check-replicas"}; }
-
-TrainingPauses ReplicaChecks(const Flags& flags, const Session& session) {
+TrainingPauses ReplicaChecks(const RunSpec& spec, const Session& session) {
   TrainingPauses pauses;
-  const int64_t every = flags.Int("check-replicas");
+  const int64_t every = spec.debug().check_replicas();
   if (every == 0) return pauses;
   pauses.next = [every](int64_t step) { return every - step % every; };
   pauses.on_steps = [&session](int64_t step, const LossSums&) { return Check(session, step); };

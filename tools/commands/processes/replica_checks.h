@@ -5,19 +5,16 @@
 #include <string>
 #include <vector>
 
+#include "proto/run.pb.h"
 #include "runtime/api/session.h"
 #include "runtime/train/trainer.h"
-#include "tools/program/flags.h"
 
 namespace partita {
-
-// Flags that ReplicaChecks reads.
-std::vector<std::string> ReplicaFlags();  // check-replicas
 
 // Checks every N steps. A rank whose values differ from the others' ends the run with a VerificationFailure that names
 // the rank, the state and the step; so does a check that moved another number of bytes than planned (kInternal). The
 // session must outlive them.
-TrainingPauses ReplicaChecks(const Flags& flags, const Session& session);
+TrainingPauses ReplicaChecks(const RunSpec& spec, const Session& session);
 
 }  // namespace partita
 

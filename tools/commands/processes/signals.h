@@ -14,7 +14,7 @@ namespace partita {
 // this process was started to ignore (nohup) stays ignored, and so does a warning (tools/program/exit_code.h).
 class HandledSignals {
  public:
-  HandledSignals(std::span<const int> signals, void (*handler)(int), int flags);
+  HandledSignals(std::span<const int> signals, void (*handler)(int), int spec);
   HandledSignals(const HandledSignals&) = delete;
   HandledSignals& operator=(const HandledSignals&) = delete;
   ~HandledSignals();

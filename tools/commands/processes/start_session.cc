@@ -6,10 +6,15 @@
 #include <optional>
 #include <utility>
 
+#include "graph/ir/op_definition.h"
+#include "graph/make_program.h"
 #include "runtime/base/status.h"
 #include "runtime/checkpoint/checked_file.h"
 #include "runtime/train/model_file.h"
 #include "runtime/train/sharded/load_checkpoint.h"
+#include "tools/commands/input/graph_hash.h"
+#include "tools/commands/input/inputs.h"
+#include "tools/commands/input/run_options.h"
 #include "tools/commands/processes/processes.h"
 
 namespace partita {
@@ -31,32 +36,63 @@ Digests DigestsOf(const std::optional<CheckedFile>& states) {
           {fmt::format("what {} says", file), HashOf(states->metadata())}};
 }
 
+absl::StatusOr<std::unique_ptr<Session>> Join(const RunSpec& spec, const RunPlan& plan, const TrainingData& data,
+                                              Program program, const Digests& read) {
+  SessionOptions options = ReadSessionOptions(spec, plan.speed);
+  options.record_timeline = spec.output().has_trace();
+  ASSIGN_OR_RETURN(options.job, JoinJob(spec, plan.chosen.strategy, program, data, read, options.speed));
+  options.stall = EndWhenStalled(spec, options.job.get());
+  return Session::Start(std::move(program), options);
+}
+
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Session>> StartSession(const Flags& flags, const Strategy& strategy,
-                                                      const TrainingData& data, Program program, SessionOptions options,
+absl::StatusOr<RunPlan> PlanRun(const RunSpec& spec) {
+  RETURN_IF_ERROR(SetUpLogging(spec));
+  RETURN_IF_ERROR(CheckAcceleration(spec));
+  RETURN_IF_ERROR(CheckDevice(spec, spec.execution().deterministic()));
+  RunPlan plan;
+  ASSIGN_OR_RETURN(plan.model, ReadModel(spec));
+  plan.graph_hash = GraphHash(plan.model);
+  ASSIGN_OR_RETURN(plan.processes, IsOneOfSeveral());
+  ASSIGN_OR_RETURN(plan.machine, ReadMachine(spec.machine(), plan.processes));
+  ASSIGN_OR_RETURN(plan.chosen, ChosenStrategyOf(spec, plan.model, /*exact=*/false, plan.machine));
+  ASSIGN_OR_RETURN(plan.speed, SpeedFor(spec, plan.machine, plan.chosen.strategy.mesh.size()));
+  return plan;
+}
+
+absl::StatusOr<Program> ProgramOf(const RunSpec& spec, const RunPlan& plan, const GivenForms& given,
+                                  const std::vector<std::string>& predictions) {
+  ProgramOptions options = ReadProgramOptions(spec, plan.speed);
+  options.count_votes = plan.processes;
+  options.given = given;
+  options.predictions = predictions;
+  options.entries = predictions.empty();
+  ASSIGN_OR_RETURN(Program program, MakeProgramOf(spec, plan.model, plan.chosen.strategy, options));
+  if (predictions.empty()) return program;
+  return OnlyEntries(std::move(program), {kPredictEntry});
+}
+
+absl::StatusOr<std::unique_ptr<Session>> StartSession(const RunSpec& spec, const RunPlan& plan,
+                                                      const TrainingData& data, Program program,
                                                       std::optional<LoadedModel> loaded) {
   std::optional<CheckedFile> states;
   if (loaded) {
     ASSIGN_OR_RETURN(states, std::move(loaded->file).Check(program, loaded->states));
   }
-  ASSIGN_OR_RETURN(options.job, JoinJob(flags, strategy, program, data, DigestsOf(states), options.speed));
-  options.stall = EndWhenStalled(flags, options.job.get());
-  ASSIGN_OR_RETURN(std::unique_ptr<Session> session, Session::Start(std::move(program), options));
+  ASSIGN_OR_RETURN(std::unique_ptr<Session> session, Join(spec, plan, data, std::move(program), DigestsOf(states)));
   if (states) RETURN_IF_ERROR(LoadStates(*session, *states));
   return session;
 }
 
 // Also which checkpoint it is: not all need find the same newest one.
-absl::StatusOr<std::unique_ptr<Session>> ResumeSession(const Flags& flags, const Strategy& strategy,
+absl::StatusOr<std::unique_ptr<Session>> ResumeSession(const RunSpec& spec, const RunPlan& plan,
                                                        const TrainingData& data, Program program,
-                                                       SessionOptions options, const SavedCheckpoint& checkpoint) {
+                                                       const SavedCheckpoint& checkpoint) {
   RETURN_IF_ERROR(CheckStates(checkpoint, program));
   const Digests read = {
       {"the checkpoint of --resume", fmt::format("step {}, {}", checkpoint.record().step, checkpoint.Digest())}};
-  ASSIGN_OR_RETURN(options.job, JoinJob(flags, strategy, program, data, read, options.speed));
-  options.stall = EndWhenStalled(flags, options.job.get());
-  ASSIGN_OR_RETURN(std::unique_ptr<Session> session, Session::Start(std::move(program), options));
+  ASSIGN_OR_RETURN(std::unique_ptr<Session> session, Join(spec, plan, data, std::move(program), read));
   RETURN_IF_ERROR(LoadCheckpoint(checkpoint, *session));
   return session;
 }

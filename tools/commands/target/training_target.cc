@@ -15,32 +15,30 @@
 namespace partita {
 namespace {
 
-absl::Status CheckFlags(const Flags& flags) {
-  const bool accuracy = flags.IsSet("until-accuracy"), loss = flags.IsSet("until-loss");
+absl::Status CheckFlags(const RunSpec& spec) {
+  const bool accuracy = spec.train().has_until_accuracy(), loss = spec.train().has_until_loss();
   if (accuracy && loss) return FlagError("flags --until-accuracy and --until-loss are given; one of them is allowed");
-  for (const char* flag : {"evaluate-every", "save-curve"}) {
-    if (accuracy || loss || !flags.Given(flag)) continue;
+  const bool every = spec.train().has_evaluate_every(), curve = spec.saving().has_save_curve();
+  if (!accuracy && !loss && (every || curve)) {
     return FlagError("flag --{} is given, but not until what to train: --until-accuracy or --until-loss is needed",
-                     flag);
+                     every ? "evaluate-every" : "save-curve");
   }
-  if (!flags.IsSet("save-curve")) return absl::OkStatus();
-  const absl::StatusOr<ProtoFormat> format = FormatOf(flags.Text("save-curve"));
+  if (!spec.saving().has_save_curve()) return absl::OkStatus();
+  const absl::StatusOr<ProtoFormat> format = FormatOf(spec.saving().save_curve());
   if (!format.ok()) return FlagError("flag --save-curve: {}", std::string(format.status().message()));
   if (*format != ProtoFormat::kJson) return absl::OkStatus();
   return FlagError("flag --save-curve: {} is JSON, which nothing reads back; .pbtxt or .pb is needed",
-                   flags.Text("save-curve"));
+                   spec.saving().save_curve());
 }
 
 }  // namespace
 
-std::vector<std::string> TargetFlags() { return {"until-accuracy", "until-loss", "evaluate-every", "save-curve"}; }
-
-absl::StatusOr<std::optional<TrainingTarget>> TrainingTarget::Read(const Flags& flags, const Model& model,
+absl::StatusOr<std::optional<TrainingTarget>> TrainingTarget::Read(const RunSpec& spec, const Model& model,
                                                                    const TrainingData& data) {
-  RETURN_IF_ERROR(CheckFlags(flags));
+  RETURN_IF_ERROR(CheckFlags(spec));
   TrainingTarget target;
-  target.of_loss_ = flags.IsSet("until-loss");
-  if (!target.of_loss_ && !flags.IsSet("until-accuracy")) return std::nullopt;
+  target.of_loss_ = spec.train().has_until_loss();
+  if (!target.of_loss_ && !spec.train().has_until_accuracy()) return std::nullopt;
   const std::string flag = target.of_loss_ ? "until-loss" : "until-accuracy";
   if (data.test == nullptr) return FlagError("flag --{} is of a test set, and the data has none", flag);
   const std::vector<std::string> accuracies = AccuraciesOf(model.graph);
@@ -50,12 +48,12 @@ absl::StatusOr<std::optional<TrainingTarget>> TrainingTarget::Read(const Flags& 
   }
   target.model_ = model.name;
   target.metric_ = target.of_loss_ ? "loss" : accuracies[0];
-  target.wanted_ = flags.Float(flag);
-  target.every_ = flags.Int("evaluate-every");
+  target.wanted_ = target.of_loss_ ? spec.train().until_loss() : spec.train().until_accuracy();
+  target.every_ = spec.train().evaluate_every();
   target.batch_ = data.training->batch_rows();
   target.per_epoch_ = data.training->batches_per_epoch();
   target.samples_ = data.training->samples();
-  target.path_ = flags.Text("save-curve");
+  target.path_ = spec.saving().save_curve();
   if (target.path_.empty()) return target;
   ASSIGN_OR_RETURN(const EpochCurve curve, target.ReadCurve());
   for (const EpochPoint& point : curve.points) {

@@ -13,13 +13,10 @@
 #include "graph/ir/model.h"
 #include "partitioner/papers/time_to_accuracy.h"
 #include "proto/report.pb.h"
+#include "proto/run.pb.h"
 #include "runtime/train/trainer.h"
-#include "tools/program/flags.h"
 
 namespace partita {
-
-// Flags that TrainingTarget::Read reads: until-accuracy, until-loss, evaluate-every, save-curve.
-std::vector<std::string> TargetFlags();
 
 // Thread-compatible.
 class TrainingTarget {
@@ -27,7 +24,7 @@ class TrainingTarget {
   // None where no flag says what to reach. FlagError: flags that contradict each other; the graph has no accuracy, the
   // data no test set. kInvalidArgument: the file of --save-curve is there and no curve, or is one of another target or
   // data, or has a point for this batch. `data` has a training set.
-  static absl::StatusOr<std::optional<TrainingTarget>> Read(const Flags& flags, const Model& model,
+  static absl::StatusOr<std::optional<TrainingTarget>> Read(const RunSpec& spec, const Model& model,
                                                             const TrainingData& data);
 
   // Lets training end there; must outlive it. `say`: a line for each evaluation within an epoch.

@@ -5,7 +5,7 @@
 
 #include "tools/commands/launch/fewer_ranks.h"
 #include "tools/program/exit_code.h"
-#include "tools/trainer_flags.h"
+#include "tools/program/flags.h"
 
 namespace partita {
 namespace {
@@ -92,15 +92,20 @@ TEST(Restarts, NothingIsSaidWhereNoneWereAskedFor) {
   EXPECT_EQ(none.Sentence(), "");
 }
 
-Flags Parsed(const std::vector<std::string>& arguments) {
-  const FlagEnvironment nothing = {"trainer", [](const char*) -> const char* { return nullptr; }, nullptr, {}};
-  return *Flags::Parse(TrainerFlags(), TrainerFlags(), arguments, nothing);
-}
-
 using Line = std::vector<std::string>;
 
+RunSpec Parsed(const std::vector<std::string>& arguments) {
+  const FlagEnvironment nothing = {"trainer", [](const char*) -> const char* { return nullptr; }, nullptr, {}};
+  const std::vector<FlagDefinition> flags = FlagsOf(*RunSpec::descriptor());
+  RunSpec spec;
+  const absl::StatusOr<std::vector<std::string>> rest = ParseFlags(flags, flags, arguments, nothing, spec);
+  EXPECT_TRUE(rest.ok()) << rest.status();
+  if (!rest->empty()) SetArgument(rest->front(), spec);
+  return spec;
+}
+
 TEST(FewerRanks, ReplicasStayAsLargeAsTheyWereIfTheyCan) {
-  const Flags flags = Parsed({"--dp=2", "--mp=2", "--steps", "3", "graph"});
+  const RunSpec flags = Parsed({"--dp=2", "--mp=2", "--steps", "3", "graph"});
   EXPECT_EQ(CommandFor(3, "train", flags), (Line{"train", "--dp=3", "--mp=1", "--steps=3", "graph"}));
   EXPECT_EQ(CommandFor(2, "train", flags), (Line{"train", "--dp=1", "--mp=2", "--steps=3", "graph"}));
   EXPECT_EQ(CommandFor(1, "train", flags), (Line{"train", "--dp=1", "--mp=1", "--steps=3", "graph"}));

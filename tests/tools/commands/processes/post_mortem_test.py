@@ -9,7 +9,8 @@ import unittest
 from tests.tools.commands.trainer_case import MLP, TRAINER, TrainerCase, without_launchers
 from tools.faults import job, threads
 
-TIMEOUT = 3  # seconds after which a silent rank is given up
+# Seconds after which a silent rank is given up. On a busy machine a rank that is well may be silent for some.
+TIMEOUT = 15
 
 
 class PostMortemTest(TrainerCase):
@@ -74,7 +75,7 @@ class PostMortemTest(TrainerCase):
             ranks.wait(range(processes), deadline)
             self.assertEqual({process.returncode for process in ranks.processes}, {138}, ranks.said(place))
             said, others = ranks.said(place), ranks.said(0)
-        self.assertRegex(said, r"trainer: (rank 1: )?rank 1 has stood still for 3\.\d s in a step", others)
+        self.assertRegex(said, rf"trainer: (rank 1: )?rank 1 has stood still for {TIMEOUT}\.\d s in a step", others)
 
     def test_a_thread_that_stands_still_in_a_process(self):
         self.stop_a_thread(1)

@@ -18,11 +18,12 @@
 #include "tools/commands/input/data/text_data.h"
 #include "tools/commands/input/run_options.h"
 #include "tools/program/exit_code.h"
+#include "tools/program/flags.h"
 
 namespace partita {
 namespace {
 
-uint64_t SeedOf(const Flags& flags) { return static_cast<uint64_t>(flags.Int("seed")); }
+uint64_t SeedOf(const RunSpec& spec) { return static_cast<uint64_t>(spec.train().seed()); }
 
 absl::Status CheckNeeds(const std::string& source, const DataRequest& request, const TrainingData& data) {
   const bool training = request.training == Need::kYes && data.training == nullptr;
@@ -30,30 +31,30 @@ absl::Status CheckNeeds(const std::string& source, const DataRequest& request, c
   return InvalidArgument("{}: found no {} set, which is needed here", source, training ? "training" : "test");
 }
 
-absl::StatusOr<ArrayRequest> ArraysFor(const Flags& flags, const Graph& graph, const DataRequest& request) {
+absl::StatusOr<ArrayRequest> ArraysFor(const RunSpec& spec, const Graph& graph, const DataRequest& request) {
   const Augmentation& augmentation = request.augmentation;
   if (augmentation.flip || augmentation.shift > 0) {
     return FlagError("flag --{} is for folders of images; arrays and texts are taken as they are",
                      augmentation.flip ? "flip" : "shift");
   }
   ArrayRequest arrays;
-  arrays.floating = FloatingType(flags);
+  arrays.floating = FloatingType(spec);
   arrays.wanted = WantedFields(graph, arrays.floating);
   for (WantedField& field : arrays.wanted) field.needed = !request.reads || request.reads(field.field.name);
   for (const Graph* const size : request.sizes) arrays.further.push_back(WantedFields(*size, arrays.floating));
   ASSIGN_OR_RETURN(arrays.batch_rows, BatchRows(graph));
-  arrays.seed = SeedOf(flags);
+  arrays.seed = SeedOf(spec);
   return arrays;
 }
 
 // Of labelled images if the graph is for them.
-absl::StatusOr<TrainingData> MockData(const Flags& flags, const Graph& graph, const DataRequest& request) {
+absl::StatusOr<TrainingData> MockData(const RunSpec& spec, const Graph& graph, const DataRequest& request) {
   absl::StatusOr<ImageInputs> inputs = FindImageInputs(graph);
   if (!inputs.ok()) {
-    ASSIGN_OR_RETURN(const ArrayRequest arrays, ArraysFor(flags, graph, request));
+    ASSIGN_OR_RETURN(const ArrayRequest arrays, ArraysFor(spec, graph, request));
     return SyntheticData(arrays);
   }
-  const ImageRequest image{*std::move(inputs), FloatingType(flags), SeedOf(flags)};
+  const ImageRequest image{*std::move(inputs), FloatingType(spec), SeedOf(spec)};
   ASSIGN_OR_RETURN(ImageSets sets, MockImages(image));
   return ImageData("mock data", std::move(sets), image, request);
 }
@@ -73,31 +74,31 @@ absl::Status CheckHoldsImages(const std::string& path) {
       path);
 }
 
-absl::Status CheckNoPictures(const Flags& flags, const DataRequest& request) {
-  for (const std::string& flag : PictureFlags()) {
-    if (flags.Given(flag)) return FlagError("flag --{} is for pictures by class; --data has none", flag);
+absl::Status CheckNoPictures(const RunSpec& spec, const DataRequest& request) {
+  for (const GivenFlag& given : GivenFlags(spec.dataset().pictures())) {
+    return FlagError("flag --{} is for pictures by class; --data has none", given.flag.name);
   }
   if (request.least_area == 0 && request.colour == 0) return absl::OkStatus();
   return FlagError("flag --{} is for pictures by class; --data has none", request.colour == 0 ? "crop-area" : "colour");
 }
 
-absl::Status CheckNoPairs(const Flags& flags) {
-  for (const std::string& flag : PairFlags()) {
-    if (flags.Given(flag)) return FlagError("flag --{} is for parallel texts; --data has none", flag);
+absl::Status CheckNoPairs(const RunSpec& spec) {
+  for (const GivenFlag& given : GivenFlags(spec.dataset().pairs())) {
+    return FlagError("flag --{} is for parallel texts; --data has none", given.flag.name);
   }
   return absl::OkStatus();
 }
 
-absl::StatusOr<TrainingData> DataOf(const std::string& path, const Flags& flags, const Graph& graph,
+absl::StatusOr<TrainingData> DataOf(const std::string& path, const RunSpec& spec, const Graph& graph,
                                     const DataRequest& request) {
   if (HoldsText(path)) {
-    RETURN_IF_ERROR(CheckNoPictures(flags, request));
-    ASSIGN_OR_RETURN(const ArrayRequest fields, ArraysFor(flags, graph, request));
-    if (HoldsPairs(path)) return PairData(path, flags, fields, request);
-    RETURN_IF_ERROR(CheckNoPairs(flags));
+    RETURN_IF_ERROR(CheckNoPictures(spec, request));
+    ASSIGN_OR_RETURN(const ArrayRequest fields, ArraysFor(spec, graph, request));
+    if (HoldsPairs(path)) return PairData(path, spec, fields, request);
+    RETURN_IF_ERROR(CheckNoPairs(spec));
     return TextData(path, fields, request);
   }
-  RETURN_IF_ERROR(CheckNoPairs(flags));
+  RETURN_IF_ERROR(CheckNoPairs(spec));
   if (HasEnding(path, ".tar.gz") || HasEnding(path, ".tgz")) {
     return InvalidArgument("{}: found a compressed archive, allowed is a plain one (.tar)", path);
   }
@@ -105,19 +106,19 @@ absl::StatusOr<TrainingData> DataOf(const std::string& path, const Flags& flags,
   std::error_code unknown;
   const bool is_archive = HasEnding(path, ".tar") && !std::filesystem::is_directory(path, unknown);
   const bool pictures = is_archive || (!HoldsArrays(path) && HoldsPictures(path));
-  if (!pictures) RETURN_IF_ERROR(CheckNoPictures(flags, request));
+  if (!pictures) RETURN_IF_ERROR(CheckNoPictures(spec, request));
   if (!pictures && HoldsArrays(path)) {
-    ASSIGN_OR_RETURN(const ArrayRequest arrays, ArraysFor(flags, graph, request));
+    ASSIGN_OR_RETURN(const ArrayRequest arrays, ArraysFor(spec, graph, request));
     return ArrayData(path, arrays, request);
   }
   absl::StatusOr<ImageInputs> inputs = FindImageInputs(graph);
   if (!inputs.ok()) {
-    if (!pictures && flags.IsSet("data")) RETURN_IF_ERROR(CheckHoldsImages(path));
-    return WithContext(flags.arguments()[0], inputs.status());
+    if (!pictures && spec.dataset().has_data()) RETURN_IF_ERROR(CheckHoldsImages(path));
+    return WithContext(spec.model().graph(), inputs.status());
   }
-  const ImageRequest image{*std::move(inputs), FloatingType(flags), SeedOf(flags)};
-  if (pictures) return PictureData(path, flags, image, request);
-  if (flags.IsSet("data")) RETURN_IF_ERROR(CheckHoldsImages(path));
+  const ImageRequest image{*std::move(inputs), FloatingType(spec), SeedOf(spec)};
+  if (pictures) return PictureData(path, spec, image, request);
+  if (spec.dataset().has_data()) RETURN_IF_ERROR(CheckHoldsImages(path));
   // Without a model the mean and deviation of pixels are measured on training images.
   const NeededSets needed = {request.training != Need::kNo || !request.preprocessing, request.test != Need::kNo};
   ASSIGN_OR_RETURN(ImageSets sets, LoadMnistFolder(path, image.inputs.classes, needed));
@@ -125,13 +126,6 @@ absl::StatusOr<TrainingData> DataOf(const std::string& path, const Flags& flags,
 }
 
 }  // namespace
-
-std::vector<std::string> DataFlags() {
-  std::vector<std::string> names = PictureFlags();
-  names.insert(names.end(), {"data", "mock-data", "seed"});
-  for (const std::string& flag : PairFlags()) names.push_back(flag);
-  return names;
-}
 
 std::vector<const Graph*> SizesOf(const Model& model) {
   std::vector<const Graph*> sizes;
@@ -141,18 +135,19 @@ std::vector<const Graph*> SizesOf(const Model& model) {
   return sizes;
 }
 
-absl::StatusOr<TrainingData> ReadData(const Flags& flags, const Graph& graph, const DataRequest& request) {
-  const bool mock = flags.Bool("mock-data");
-  if (mock && flags.IsSet("data")) return FlagError("flags --data and --mock-data are given; one of them is allowed");
+absl::StatusOr<TrainingData> ReadData(const RunSpec& spec, const Graph& graph, const DataRequest& request) {
+  const bool mock = spec.dataset().mock_data();
+  if (mock && spec.dataset().has_data())
+    return FlagError("flags --data and --mock-data are given; one of them is allowed");
   const absl::StatusOr<int64_t> rows = BatchRows(graph);
-  if (!rows.ok()) return WithContext(flags.arguments()[0], rows.status());
+  if (!rows.ok()) return WithContext(spec.model().graph(), rows.status());
   if (mock) {
-    RETURN_IF_ERROR(CheckNoPictures(flags, request));
-    RETURN_IF_ERROR(CheckNoPairs(flags));
-    return MockData(flags, graph, request);
+    RETURN_IF_ERROR(CheckNoPictures(spec, request));
+    RETURN_IF_ERROR(CheckNoPairs(spec));
+    return MockData(spec, graph, request);
   }
-  const std::string path = flags.IsSet("data") ? flags.Text("data") : kFashionMnistFolder;
-  ASSIGN_OR_RETURN(TrainingData data, DataOf(path, flags, graph, request));
+  const std::string path = spec.dataset().has_data() ? spec.dataset().data() : kFashionMnistFolder;
+  ASSIGN_OR_RETURN(TrainingData data, DataOf(path, spec, graph, request));
   RETURN_IF_ERROR(CheckNeeds(path, request, data));
   return data;
 }

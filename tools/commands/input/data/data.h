@@ -10,15 +10,12 @@
 
 #include "absl/status/statusor.h"
 #include "graph/ir/model.h"
+#include "proto/run.pb.h"
 #include "runtime/data/augmentation.h"
 #include "runtime/train/model_record.h"
 #include "runtime/train/trainer.h"
-#include "tools/program/flags.h"
 
 namespace partita {
-
-// Flags that ReadData reads.
-std::vector<std::string> DataFlags();  // data, mock-data, seed, those of pictures and of pairs
 
 enum class Need : uint8_t { kNo, kIfThere, kYes };
 
@@ -39,7 +36,7 @@ std::vector<const Graph*> SizesOf(const Model& model);
 // The sets of --data (Fashion-MNIST by default), or random ones with --mock-data, for a user's graph; a set that is not
 // needed is null, and so is one that is not there. kInvalidArgument: a set that is needed is not there, data that does
 // not fit the graph.
-absl::StatusOr<TrainingData> ReadData(const Flags& flags, const Graph& graph, const DataRequest& request);
+absl::StatusOr<TrainingData> ReadData(const RunSpec& spec, const Graph& graph, const DataRequest& request);
 
 }  // namespace partita
 

@@ -29,7 +29,7 @@ bool IsThere(const fs::path& path) {
 
 bool HasSide(const fs::path& set) { return IsThere(set.string() + kSource) || IsThere(set.string() + kTarget); }
 
-absl::StatusOr<PairBatchOptions> OptionsOf(const Flags& flags, const ArrayRequest& fields) {
+absl::StatusOr<PairBatchOptions> OptionsOf(const RunSpec& spec, const ArrayRequest& fields) {
   PairBatchOptions options;
   options.batch_rows = fields.batch_rows;
   options.seed = fields.seed;
@@ -37,7 +37,7 @@ absl::StatusOr<PairBatchOptions> OptionsOf(const Flags& flags, const ArrayReques
   for (const std::vector<WantedField>& each : fields.further) {
     ASSIGN_OR_RETURN(options.further.emplace_back(), PairSizeOf(each));
   }
-  const std::string long_pairs = flags.Text("long-pairs");
+  const std::string long_pairs = spec.dataset().pairs().long_pairs();
   if (long_pairs == "skip") options.long_pairs = LongPairs::kLeaveOut;
   if (long_pairs == "cut") options.long_pairs = LongPairs::kCut;
   options.row_weights = {kSampleWeightName, fields.floating, {}};
@@ -67,20 +67,19 @@ absl::StatusOr<std::shared_ptr<const BatchSource>> ReadSet(const fs::path& set, 
 
 }  // namespace
 
-std::vector<std::string> PairFlags() { return {"long-pairs"}; }
-
 bool HoldsPairs(const std::string& path) {
   return HoldsText(path) && (HasSide(fs::path(path) / "train") || HasSide(fs::path(path) / "test"));
 }
 
-absl::StatusOr<TrainingData> PairData(const std::string& path, const Flags& flags, const ArrayRequest& fields,
+absl::StatusOr<TrainingData> PairData(const std::string& path, const RunSpec& spec, const ArrayRequest& fields,
                                       const DataRequest& request) {
   const fs::path folder = path;
   ASSIGN_OR_RETURN(const Vocabulary vocabulary, ReadVocabulary(path, fields.wanted));
   RETURN_IF_ERROR(CheckPairMarks(vocabulary));
-  ASSIGN_OR_RETURN(PairBatchOptions options, OptionsOf(flags, fields));
+  ASSIGN_OR_RETURN(PairBatchOptions options, OptionsOf(spec, fields));
   TrainingData data;
-  data.manifest = fmt::format("{} different words; long pairs: {}; ", vocabulary.size(), flags.Text("long-pairs"));
+  data.manifest =
+      fmt::format("{} different words; long pairs: {}; ", vocabulary.size(), spec.dataset().pairs().long_pairs());
   const EmptyLines empty = request.empty_lines ? EmptyLines::kAllowed : EmptyLines::kRefused;
   ASSIGN_OR_RETURN(data.training,
                    ReadSet(folder / "train", request.training, vocabulary, options, empty, data.manifest));

@@ -6,15 +6,12 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "proto/run.pb.h"
 #include "runtime/train/trainer.h"
 #include "tools/commands/input/data/array_data.h"
 #include "tools/commands/input/data/data.h"
-#include "tools/program/flags.h"
 
 namespace partita {
-
-// Flags of parallel texts alone that PairData reads.
-std::vector<std::string> PairFlags();  // long-pairs
 
 // Whether `path` is a folder with vocabulary.txt and a side of a parallel text: train or test, .source.txt or
 // .target.txt.
@@ -23,7 +20,7 @@ bool HoldsPairs(const std::string& path);
 // The sets that `path` has and `request` needs: both sides of each, or sources alone if no target is needed.
 // kInvalidArgument: a vocabulary without the marks, or of another size than a table that its ids index. Logs a warning
 // for pairs that --long-pairs skips or cuts.
-absl::StatusOr<TrainingData> PairData(const std::string& path, const Flags& flags, const ArrayRequest& fields,
+absl::StatusOr<TrainingData> PairData(const std::string& path, const RunSpec& spec, const ArrayRequest& fields,
                                       const DataRequest& request);
 
 }  // namespace partita

@@ -25,26 +25,28 @@ namespace fs = std::filesystem;
 
 using Threads = std::shared_ptr<DecodeThreads>;
 
-int64_t ThreadsOf(const Flags& flags) {
-  const int64_t asked = flags.Int("decode-threads");
+int64_t ThreadsOf(const RunSpec& spec) {
+  const int64_t asked = spec.dataset().pictures().decode_threads();
   return asked > 0 ? asked : UsableCores();
 }
 
 // What decoding one picture may take; bounded, so that a sum over all threads is a number.
-int64_t DecodeBytes(const Flags& flags) { return std::min(flags.Int("decode-memory"), int64_t{1} << 50); }
+int64_t DecodeBytes(const RunSpec& spec) {
+  return std::min(spec.dataset().pictures().decode_memory(), int64_t{1} << 50);
+}
 
 // A model sees pictures as it did in training.
-absl::StatusOr<int64_t> ResizeOf(const Flags& flags, const DataRequest& request) {
-  const int64_t asked = flags.Int("resize");
+absl::StatusOr<int64_t> ResizeOf(const RunSpec& spec, const DataRequest& request) {
+  const int64_t asked = spec.dataset().pictures().resize();
   if (!request.preprocessing) return asked;
   const int64_t known = request.preprocessing->resize;
-  if (!flags.Given("resize") || asked == known) return known;
+  if (!spec.dataset().pictures().has_resize() || asked == known) return known;
   const std::string size = known == 0 ? "the graph's size" : fmt::format("a shorter side of {}", known);
   return FlagError("flag --resize is {}; the model that is loaded was trained on pictures scaled to {}", asked, size);
 }
 
 // Of the graph's own size; what a training draws in addition is `request`'s.
-absl::StatusOr<PictureBatchOptions> OptionsOf(const Flags& flags, const ImageRequest& image,
+absl::StatusOr<PictureBatchOptions> OptionsOf(const RunSpec& spec, const ImageRequest& image,
                                               const DataRequest& request) {
   const ImageInputs& inputs = image.inputs;
   if (inputs.type.shape.size() != 4) {
@@ -57,9 +59,9 @@ absl::StatusOr<PictureBatchOptions> OptionsOf(const Flags& flags, const ImageReq
   options.seed = image.seed;
   options.channels = static_cast<int>(shape.channels);
   options.views.size = {shape.height, shape.width};
-  ASSIGN_OR_RETURN(options.views.resize, ResizeOf(flags, request));
+  ASSIGN_OR_RETURN(options.views.resize, ResizeOf(spec, request));
   options.fields = {inputs.images, inputs.labels, kSampleWeightName, DType::kU8, image.floating};
-  options.bad_files = flags.Text("bad-files") == "skip" ? BadFilePolicy::kSkip : BadFilePolicy::kStop;
+  options.bad_files = spec.dataset().pictures().bad_files() == "skip" ? BadFilePolicy::kSkip : BadFilePolicy::kStop;
   options.warn = [](const std::string& what) { spdlog::warn("left out: {}", what); };
   return options;
 }
@@ -71,13 +73,13 @@ void Warn(const std::string& path, const BadFiles& bad) {
   for (const std::string& what : bad.first) spdlog::warn("  {}", what);
 }
 
-absl::StatusOr<PictureSets> Scan(const std::string& path, const Flags& flags, const PictureBatchOptions& options,
+absl::StatusOr<PictureSets> Scan(const std::string& path, const RunSpec& spec, const PictureBatchOptions& options,
                                  const ImageInputs& inputs, const DataRequest& request, DecodeThreads& threads) {
-  ScanOptions scan{options.bad_files, flags.Float("test-share")};
+  ScanOptions scan{options.bad_files, spec.dataset().pictures().test_share()};
   if (request.preprocessing) scan.classes = request.preprocessing->class_names;
   scan.labelled = !request.reads || request.reads(inputs.labels);
   scan.labels_below = inputs.classes;
-  scan.decode_bytes = DecodeBytes(flags);
+  scan.decode_bytes = DecodeBytes(spec);
   scan.one_class = request.preprocessing.has_value();
   // Without a model the mean and deviation of pixels are measured on training pictures.
   scan.train = request.training != Need::kNo || !request.preprocessing;
@@ -123,10 +125,6 @@ std::string ManifestOf(const PictureSets& sets, const Normalization& normalizati
 
 }  // namespace
 
-std::vector<std::string> PictureFlags() {
-  return {"resize", "decode-threads", "decode-memory", "bad-files", "test-share"};
-}
-
 bool HoldsPictures(const std::string& path) {
   if (!ShardsOf(path).empty()) return true;
   bool pictures = HasLoosePictures(path);
@@ -141,11 +139,11 @@ bool HoldsPictures(const std::string& path) {
   return pictures;
 }
 
-absl::StatusOr<TrainingData> PictureData(const std::string& path, const Flags& flags, const ImageRequest& image,
+absl::StatusOr<TrainingData> PictureData(const std::string& path, const RunSpec& spec, const ImageRequest& image,
                                          const DataRequest& request) {
-  ASSIGN_OR_RETURN(PictureBatchOptions options, OptionsOf(flags, image, request));
-  ASSIGN_OR_RETURN(const Threads threads, DecodeThreads::Start(ThreadsOf(flags)));
-  ASSIGN_OR_RETURN(PictureSets sets, Scan(path, flags, options, image.inputs, request, *threads));
+  ASSIGN_OR_RETURN(PictureBatchOptions options, OptionsOf(spec, image, request));
+  ASSIGN_OR_RETURN(const Threads threads, DecodeThreads::Start(ThreadsOf(spec)));
+  ASSIGN_OR_RETURN(PictureSets sets, Scan(path, spec, options, image.inputs, request, *threads));
   // What training would meet only behind an epoch is told before it; an evaluation meets it at once.
   const bool looks = options.bad_files == BadFilePolicy::kSkip || request.training != Need::kNo;
   if (looks && request.test != Need::kNo) {
@@ -158,7 +156,7 @@ absl::StatusOr<TrainingData> PictureData(const std::string& path, const Flags& f
     ASSIGN_OR_RETURN(options.normalization, Measure(path, sets, options, *threads));
   }
   TrainingData data;
-  data.decode_bytes = ThreadsOf(flags) * DecodeBytes(flags);
+  data.decode_bytes = ThreadsOf(spec) * DecodeBytes(spec);
   std::shared_ptr<const PictureBatches> training;
   data.preprocessing = {image.inputs.shape(), image.inputs.classes, options.normalization, options.views.resize,
                         ClassNames(path, sets, request)};

@@ -6,22 +6,19 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "proto/run.pb.h"
 #include "runtime/train/trainer.h"
 #include "tools/commands/input/data/data.h"
 #include "tools/commands/input/data/image_data.h"
-#include "tools/program/flags.h"
 
 namespace partita {
-
-// Flags of pictures alone that PictureData reads.
-std::vector<std::string> PictureFlags();  // resize, decode-threads, decode-memory, bad-files, test-share
 
 // Whether `path` is a tar archive, or a folder with some, or one with folders and no IDX files.
 bool HoldsPictures(const std::string& path);
 
 // Checked against the graph. Pixels are normalised as `request` says, else by the mean and deviation of a sample of the
 // training pictures. Logs a warning for files that --bad-files skips.
-absl::StatusOr<TrainingData> PictureData(const std::string& path, const Flags& flags, const ImageRequest& image,
+absl::StatusOr<TrainingData> PictureData(const std::string& path, const RunSpec& spec, const ImageRequest& image,
                                          const DataRequest& request);
 
 }  // namespace partita
