@@ -25,14 +25,16 @@ struct Windows {
   // f(address in `images`, which are x) for the window of a pixel of y.
   template <typename T, typename F>
   PARTITA_HOST_DEVICE void ForWindow(const T* images, const PixelPlace<Index>& out, const F& f) const {
-    ForPixels(x, x.OriginOf(images, out), rows.WindowOf(out.row), columns.WindowOf(out.column),
-              [&](const T* at, Index, Index) { f(at); });
+    const Walked<Index, T> walked[] = {{x, x.OriginOf(images, out)}};
+    ForPixels(walked, rows.WindowOf(out.row), columns.WindowOf(out.column),
+              [&](const T* const(&at)[1], Index, Index) { f(at[0]); });
   }
 
-  // f(address in `outputs`, which are y, its row, its column) for the windows that see a pixel of x.
-  template <typename T, typename F>
-  PARTITA_HOST_DEVICE void ForOutputsThatSee(const T* outputs, const PixelPlace<Index>& in, const F& f) const {
-    ForPixels(y, y.OriginOf(outputs, in), rows.OutputsThatSee(in.row), columns.OutputsThatSee(in.column), f);
+  // f(addresses in `outputs`, which have the pixels of y, row, column) for the windows that see a pixel of x.
+  template <int kImages, typename T, typename F>
+  PARTITA_HOST_DEVICE void ForOutputsThatSee(const Walked<Index, T> (&outputs)[kImages], const PixelPlace<Index>& in,
+                                             const F& f) const {
+    ForPixels(outputs, rows.OutputsThatSee(in.row), columns.OutputsThatSee(in.column), f);
   }
 };
 
@@ -62,21 +64,20 @@ struct MaxPoolGradBody {
   PARTITA_HOST_DEVICE void operator()(int64_t index) const {
     const PixelPlace<Index> in = windows.x.PlaceOf(static_cast<Index>(index));
     const Run<T, kWidth> values = LoadRun<kWidth>(windows.x.AddressOf(x, in));
-    const T* const origin = windows.x.OriginOf(x, in);
-    const T* const gradients_of_sample = dy_runs.OriginOf(dy, in);
+    const Walked<Index, T> window[] = {{windows.x, windows.x.OriginOf(x, in)}};
+    const Walked<Index, T> outputs[] = {{windows.y, windows.y.OriginOf(y, in)}, {dy_runs, dy_runs.OriginOf(dy, in)}};
     Compute<T> sum[kWidth] = {};
-    windows.ForOutputsThatSee(y, in, [&](const T* maxima, Index row, Index column) {
-      RunWords<T, kWidth> is = EqualElements(values, LoadRun<kWidth>(maxima));
-      const auto drop = [&](const T* earlier, Index, Index) {
-        const RunWords<T, kWidth> equal = EqualElements(values, LoadRun<kWidth>(earlier));
+    windows.ForOutputsThatSee(outputs, in, [&](const T* const(&output)[2], Index row, Index column) {
+      RunWords<T, kWidth> is = EqualElements(values, LoadRun<kWidth>(output[0]));
+      const auto drop = [&](const T* const(&earlier)[1], Index, Index) {
+        const RunWords<T, kWidth> equal = EqualElements(values, LoadRun<kWidth>(earlier[0]));
         for (int k = 0; k < is.kCount; ++k) is.at[k] &= ~equal.at[k];
       };
       const Span<Index> columns = windows.columns.WindowOf(column);
-      ForPixels(windows.x, origin, {windows.rows.WindowOf(row).begin, in.row}, columns, drop);
-      ForPixels(windows.x, origin, {in.row, in.row + 1}, {columns.begin, in.column}, drop);
+      ForPixels(window, {windows.rows.WindowOf(row).begin, in.row}, columns, drop);
+      ForPixels(window, {in.row, in.row + 1}, {columns.begin, in.column}, drop);
       Compute<T> gradients[kWidth];
-      const T* const gradient = gradients_of_sample + (row * dy_runs.row_step + column * dy_runs.pixel_step);
-      Widen(Selected(LoadRun<kWidth>(gradient), is), gradients);
+      Widen(Selected(LoadRun<kWidth>(output[1]), is), gradients);
       for (int k = 0; k < kWidth; ++k) sum[k] += gradients[k];
     });
     StoreRounded(sum, dx_runs.AddressOf(dx, in));
@@ -127,9 +128,10 @@ struct AveragePoolGradBody {
   PARTITA_HOST_DEVICE void operator()(int64_t index) const {
     const PixelPlace<Index> in = windows.x.PlaceOf(static_cast<Index>(index));
     A sum[kWidth] = {}, of_smaller[kWidth] = {};
-    windows.ForOutputsThatSee(dy, in, [&](const T* out, Index row, Index column) {
+    const Walked<Index, T> outputs[] = {{windows.y, windows.y.OriginOf(dy, in)}};
+    windows.ForOutputsThatSee(outputs, in, [&](const T* const(&output)[1], Index row, Index column) {
       A values[kWidth];
-      Widen(LoadRun<kWidth>(out), values);
+      Widen(LoadRun<kWidth>(output[0]), values);
       const A divisor =
           kCountPadding ? whole : PixelsOf<A>(windows.rows.WindowOf(row), windows.columns.WindowOf(column));
       if (kCountPadding || divisor == whole) {
