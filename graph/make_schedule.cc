@@ -1,10 +1,10 @@
 #include "graph/make_schedule.h"
 
 #include <algorithm>
+#include <unordered_map>
 #include <utility>
 
 #include "graph/alike/alike_ranks.h"
-#include "graph/alike/displaced.h"
 #include "graph/lower/drop_ones.h"
 #include "graph/lower/fold_update_casts.h"
 #include "graph/lower/group_updates.h"
@@ -22,6 +22,7 @@
 #include "graph/plan/streams.h"
 #include "graph/plan/waits.h"
 #include "graph/schedule/localize.h"
+#include "runtime/base/check.h"
 #include "runtime/base/exhaustion.h"
 #include "runtime/base/status.h"
 
@@ -183,56 +184,48 @@ class SchedulePlanner {
   std::vector<PlannedOrder> orders_;
 };
 
-// The schedules of all ranks: of those that are alike one is planned, and with `keep_folded` no other is made.
+// Plans one of several alike ranks.
 class Folding {
  public:
-  Folding(const Program& program, const Graph& entry, const KernelCatalogue& kernels, const ScheduleOptions& options,
-          bool keep_folded)
-      : entry_(entry), planner_(program, entry, kernels, options), alike_(program, entry), keep_folded_(keep_folded) {}
+  Folding(const Program& program, const Graph& entry, const KernelCatalogue& kernels, const ScheduleOptions& options)
+      : entry_(entry), planner_(program, entry, kernels, options), alike_(program, entry) {}
 
   absl::StatusOr<FoldedSchedules> Run() {
-    if (!keep_folded_) made_.schedules.reserve(static_cast<size_t>(entry_.ranks()));
     for (int rank = 0; rank < entry_.ranks(); ++rank)
       RETURN_IF_ERROR(WithContext(fmt::format("rank {}", rank), Add(rank)));
     return std::move(made_);
   }
 
  private:
-  // Of those that are not alike; what comes later is compared with these alone.
+  // Planned ranks of one hash that are not alike. A later rank is compared with these alone.
   static constexpr size_t kMostModels = 16;
 
-  // A rank that was planned.
   struct Model {
     RankShare share;
-    OperandValues operands;
     int place = 0;  // among the schedules
   };
 
   absl::Status Add(int rank) {
-    RankShare share{rank, Localize(entry_, rank)};
-    for (const Model& model : models_) {
-      const std::optional<Displacement> displacement = alike_.Between(model.share, share);
-      if (!displacement) continue;
-      made_.of_rank.push_back(keep_folded_ ? model.place : rank);
-      if (keep_folded_) return absl::OkStatus();
-      const Schedule& like = made_.schedules[static_cast<size_t>(model.place)];
-      made_.schedules.push_back(Displaced(entry_, like, model.operands, *displacement, rank));
+    RankShare share = alike_.ShareOf(rank);
+    std::vector<Model>& models = models_[alike_.HashOf(share)];
+    for (const Model& model : models) {
+      if (!alike_.Alike(model.share, share)) continue;
+      made_.of_rank.push_back(model.place);
       return absl::OkStatus();
     }
-    const bool others = rank + 1 < entry_.ranks() && models_.size() < kMostModels;  // that may be like it
-    ASSIGN_OR_RETURN(Planned planned, planner_.Make(rank, others ? share.local : std::move(share.local)));
+    ASSIGN_OR_RETURN(Planned planned, planner_.Make(rank, Localize(entry_, rank)));
     const int place = static_cast<int>(made_.schedules.size());
     made_.of_rank.push_back(place);
     made_.schedules.push_back(std::move(planned.schedule));
-    if (others) models_.push_back({std::move(share), std::move(planned.operands), place});
+    made_.operands.push_back(std::move(planned.operands));
+    if (models.size() < kMostModels) models.push_back({std::move(share), place});
     return absl::OkStatus();
   }
 
   const Graph& entry_;
   SchedulePlanner planner_;
-  const AlikeRanks alike_;
-  const bool keep_folded_;
-  std::vector<Model> models_;
+  AlikeRanks alike_;
+  std::unordered_map<size_t, std::vector<Model>> models_;  // by AlikeRanks::HashOf
   FoldedSchedules made_;
 };
 
@@ -257,9 +250,8 @@ absl::StatusOr<Schedule> MakeSchedule(const Program& program, const Graph& entry
 absl::StatusOr<std::vector<Schedule>> MakeSchedules(const Program& program, const Graph& entry,
                                                     const KernelCatalogue& kernels, const ScheduleOptions& options) {
   return OrExhausted("the schedules", [&]() -> absl::StatusOr<std::vector<Schedule>> {
-    RETURN_IF_ERROR(Check(options));
-    ASSIGN_OR_RETURN(FoldedSchedules made, Folding(program, entry, kernels, options, false).Run());
-    return std::move(made.schedules);
+    ASSIGN_OR_RETURN(const FoldedSchedules folded, MakeFoldedSchedules(program, entry, kernels, options));
+    return SchedulesOfRanks(program, entry, folded, entry.mesh().Ranks());
   });
 }
 
@@ -273,8 +265,27 @@ absl::StatusOr<FoldedSchedules> MakeFoldedSchedules(const Program& program, cons
                                                     const KernelCatalogue& kernels, const ScheduleOptions& options) {
   return OrExhausted("the schedules", [&]() -> absl::StatusOr<FoldedSchedules> {
     RETURN_IF_ERROR(Check(options));
-    return Folding(program, entry, kernels, options, true).Run();
+    return Folding(program, entry, kernels, options).Run();
   });
+}
+
+std::vector<Schedule> SchedulesOfRanks(const Program& program, const Graph& entry, const FoldedSchedules& folded,
+                                       std::span<const int> ranks) {
+  AlikeRanks alike(program, entry);
+  std::vector<Schedule> schedules;
+  schedules.reserve(ranks.size());
+  for (const int rank : ranks) {
+    const auto place = static_cast<size_t>(folded.of_rank[static_cast<size_t>(rank)]);
+    const Schedule& like = folded.schedules[place];
+    if (like.rank == rank) {
+      schedules.push_back(like);
+      continue;
+    }
+    const std::optional<Displacement> displacement = alike.Between(alike.ShareOf(like.rank), alike.ShareOf(rank));
+    CHECK(displacement.has_value());
+    schedules.push_back(Displaced(entry, like, folded.operands[place], *displacement, rank));
+  }
+  return schedules;
 }
 
 }  // namespace partita

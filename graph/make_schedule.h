@@ -4,9 +4,11 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "graph/alike/displaced.h"
 #include "graph/ir/kernel_catalogue.h"
 #include "graph/ir/program.h"
 #include "graph/schedule/machine_speed.h"
@@ -51,10 +53,11 @@ absl::StatusOr<std::vector<Schedule>> MakeSchedules(const Program& program, cons
                                                     const KernelCatalogue& kernels,
                                                     const ScheduleOptions& options = {});
 
-// One schedule for each set of alike ranks.
+// One schedule for each set of alike ranks. Its size does not grow with the number of alike ranks.
 struct FoldedSchedules {
-  std::vector<Schedule> schedules;  // each for the first rank of its set
-  std::vector<int> of_rank;         // by rank: the index in `schedules`
+  std::vector<Schedule> schedules;      // each for the first rank of its set
+  std::vector<OperandValues> operands;  // by schedule
+  std::vector<int> of_rank;             // by rank: the index in `schedules`
 
   // By rank; valid for the lifetime of this object.
   std::vector<const Schedule*> ByRank() const;
@@ -65,6 +68,10 @@ struct FoldedSchedules {
 absl::StatusOr<FoldedSchedules> MakeFoldedSchedules(const Program& program, const Graph& entry,
                                                     const KernelCatalogue& kernels,
                                                     const ScheduleOptions& options = {});
+
+// Expands `folded`, which was made of `entry`, for these ranks, in their order: the blocks and groups of each.
+std::vector<Schedule> SchedulesOfRanks(const Program& program, const Graph& entry, const FoldedSchedules& folded,
+                                       std::span<const int> ranks);
 
 }  // namespace partita
 

@@ -1,19 +1,12 @@
 #include "graph/alike/alike_ranks.h"
 
 #include <algorithm>
-#include <utility>
-
-#include "graph/ir/op_definition.h"
+#include <set>
 
 namespace partita {
 namespace {
 
 using HeldBlock = std::optional<Box>;
-
-HeldBlock HeldBy(const Graph& graph, ValueId id, int rank) {
-  const Value& value = graph.value(id);
-  return LocalBox(value.layout, value.type.shape, graph.mesh(value.layout), rank);
-}
 
 // What is added to where `a` begins to get where `b` does; nullopt: they are not of one size.
 std::optional<Shape> Offset(const Box& a, const Box& b) {
@@ -29,14 +22,23 @@ std::optional<Shape> Offset(const HeldBlock& a, const HeldBlock& b) {
   return a ? Offset(*a, *b) : Shape();
 }
 
-// Whether blocks of such a layout that are so displaced are used alike.
+// Whether blocks of such a layout that begin elsewhere along a dimension, of `rank` ones, are used alike.
+bool MayMove(const Layout& layout, size_t dimension, size_t rank) {
+  if (dimension > 0 && dimension + 1 < rank) return false;
+  return std::ranges::none_of(layout, [&](const AxisLayout& axis) {
+    return axis.split() && axis.windows && static_cast<size_t>(axis.dimension) == dimension;
+  });
+}
+
 bool MayMove(const Layout& layout, const Shape& displaced) {
-  for (size_t d = 1; d + 1 < displaced.size(); ++d) {
-    if (displaced[d] != 0) return false;
+  for (size_t d = 0; d < displaced.size(); ++d) {
+    if (displaced[d] != 0 && !MayMove(layout, d, displaced.size())) return false;
   }
-  return displaced.empty() || std::ranges::none_of(layout, [&](const AxisLayout& axis) {
-           return axis.split() && axis.windows && displaced[static_cast<size_t>(axis.dimension)] != 0;
-         });
+  return true;
+}
+
+void Mix(size_t& hash, int64_t value) {
+  hash = (hash ^ static_cast<size_t>(value)) * 0x9E3779B97F4A7C15u + (hash >> 29);
 }
 
 // Whether it matters to what a rank does in a move which of the group it is.
@@ -55,114 +57,181 @@ bool KeepsItsBlock(MoveKind kind) { return kind != MoveKind::kAllGather && kind 
 }  // namespace
 
 AlikeRanks::AlikeRanks(const Program& program, const Graph& entry) : program_(program), graph_(entry) {
-  std::map<GroupKey, int> places;
+  for (const Value& value : graph_.values()) of_value_.push_back(FormOf(value, true));
+  const Graph& all = program_.state_graph();
+  std::set<std::pair<int, int>> own_states;
+  for (const State& state : all.states()) {
+    const Value& value = all.value(state.value);
+    of_state_.push_back(FormOf(value, &all == &graph_));
+    const ValueId own = &all == &graph_ ? state.value : graph_.Find(value.name);
+    if (own != kNoValue) own_states.emplace(of_value_[static_cast<size_t>(own)], of_state_.back());
+  }
+  std::erase_if(own_states, [](const auto& forms) { return forms.first == forms.second; });
+  own_states_.assign(own_states.begin(), own_states.end());
+  std::set<Meeting> meetings;
   for (const Node& node : graph_.nodes()) {
     if (!node.op->move) continue;
-    const auto [found, added] = places.try_emplace(KeyOf(graph_, node), static_cast<int>(keys_.size()));
-    if (added) keys_.push_back(found->first);
-    meetings_.push_back({&node, found->second});
+    const int key = GroupsOfKey(KeyOf(graph_, node));
+    Groups& groups = groups_[static_cast<size_t>(key)];
+    groups.uneven = groups.uneven || node.inputs.size() != node.outputs.size();
+    groups.knows_places = groups.knows_places || KnowsPlaces(*node.op->move);
+    for (size_t m = 0; m < std::min(node.inputs.size(), node.outputs.size()); ++m) {
+      meetings.emplace(*node.op->move, key, of_value_[static_cast<size_t>(node.inputs[m])],
+                       of_value_[static_cast<size_t>(node.outputs[m])]);
+    }
   }
-  const Graph& all = program_.state_graph();
-  for (const State& state : all.states()) {
-    own_states_.push_back(&all == &graph_ ? state.value : graph_.Find(all.value(state.value).name));
-  }
+  meetings_.assign(meetings.begin(), meetings.end());
 }
 
-std::optional<Displacement> AlikeRanks::Between(const RankShare& from, const RankShare& to) const {
+int AlikeRanks::FormOf(const Value& value, bool in_graph) {
+  std::vector<int>& known = forms_of_[{value.layout.mesh, value.type.shape}];
+  for (const int form : known) {
+    if (forms_[static_cast<size_t>(form)].layout != value.layout) continue;
+    forms_[static_cast<size_t>(form)].in_graph |= in_graph;
+    return form;
+  }
+  known.push_back(static_cast<int>(forms_.size()));
+  forms_.push_back({value.layout, value.type.shape, in_graph});
+  return known.back();
+}
+
+int AlikeRanks::GroupsOfKey(const GroupKey& key) {
+  const auto found = std::ranges::find(groups_, key, &Groups::key);
+  if (found != groups_.end()) return static_cast<int>(found - groups_.begin());
+  Groups& groups = groups_.emplace_back();
+  groups.key = key;
+  groups.members = GroupsOf(key, graph_.meshes());
+  groups.ids.assign(groups.members.size(), -1);
+  groups.of_rank.assign(static_cast<size_t>(program_.ranks()), {-1, -1});
+  for (size_t g = 0; g < groups.members.size(); ++g) {
+    const std::vector<int>& members = groups.members[g];
+    for (size_t m = 0; m < members.size(); ++m) {
+      groups.of_rank[static_cast<size_t>(members[m])] = {static_cast<int>(g), static_cast<int>(m)};
+    }
+  }
+  for (size_t id = 0; id < program_.groups.size(); ++id) {
+    if (program_.groups[id].key != key) continue;
+    const int group = groups.of_rank[static_cast<size_t>(program_.groups[id].ranks[0])].first;
+    groups.ids[static_cast<size_t>(group)] = static_cast<int>(id);
+  }
+  return static_cast<int>(groups_.size()) - 1;
+}
+
+std::optional<Box> AlikeRanks::BlockOf(int form, int rank) const {
+  const Form& of = forms_[static_cast<size_t>(form)];
+  return LocalBox(of.layout, of.shape, graph_.mesh(of.layout), rank);
+}
+
+RankShare AlikeRanks::ShareOf(int rank) const {
+  RankShare share{rank, {}};
+  share.blocks.reserve(forms_.size());
+  for (int form = 0; form < static_cast<int>(forms_.size()); ++form) share.blocks.push_back(BlockOf(form, rank));
+  return share;
+}
+
+// Of all that Alike compares for equality.
+size_t AlikeRanks::HashOf(const RankShare& share) const {
+  size_t hash = 0;
+  for (size_t f = 0; f < forms_.size(); ++f) {
+    const HeldBlock& block = share.blocks[f];
+    Mix(hash, block ? 1 : 0);
+    if (!block) continue;
+    for (size_t d = 0; d < block->size.size(); ++d) {
+      Mix(hash, block->size[d]);
+      if (forms_[f].in_graph && !MayMove(forms_[f].layout, d, block->size.size())) Mix(hash, block->offset[d]);
+    }
+  }
+  for (const Groups& groups : groups_) {
+    const auto [group, place] = groups.of_rank[static_cast<size_t>(share.rank)];
+    Mix(hash, group < 0 ? 0 : 1);
+    if (groups.knows_places) Mix(hash, place);
+  }
+  return hash;
+}
+
+bool AlikeRanks::Alike(const RankShare& from, const RankShare& to) {
+  const std::optional<std::vector<Shape>> displaced = DisplaceForms(from, to);
+  if (!displaced || !StatesLieAsThere(to)) return false;
+  return std::ranges::all_of(groups_, [&](const Groups& groups) { return GroupsAlike(groups, from.rank, to.rank); }) &&
+         std::ranges::all_of(meetings_, [&](const Meeting& each) { return MeetAlike(each, from, to, *displaced); });
+}
+
+std::optional<Displacement> AlikeRanks::Between(const RankShare& from, const RankShare& to) {
+  if (!Alike(from, to)) return std::nullopt;
+  const std::vector<Shape> displaced = *DisplaceForms(from, to);
   Displacement displacement;
-  if (!DisplaceValues(from, to, displacement.values)) return std::nullopt;
-  const std::optional<std::vector<Groups>> groups = DisplaceGroups(from.rank, to.rank, displacement.groups);
-  if (!groups || !DisplaceStates(from, to, displacement.states)) return std::nullopt;
-  const bool alike = std::ranges::all_of(meetings_, [&](const Meeting& meeting) {
-    return MeetAlike(meeting, (*groups)[static_cast<size_t>(meeting.key)], from, displacement.values);
-  });
-  if (!alike) return std::nullopt;
+  for (const int form : of_value_) displacement.values.push_back(displaced[static_cast<size_t>(form)]);
+  for (const int form : of_state_) displacement.states.push_back(displaced[static_cast<size_t>(form)]);
+  for (const Groups& groups : groups_) {
+    const int group = groups.of_rank[static_cast<size_t>(from.rank)].first;
+    if (group < 0 || groups.ids[static_cast<size_t>(group)] < 0) continue;
+    const int other = groups.of_rank[static_cast<size_t>(to.rank)].first;
+    displacement.groups[groups.ids[static_cast<size_t>(group)]] = groups.ids[static_cast<size_t>(other)];
+  }
   return displacement;
 }
 
-bool AlikeRanks::DisplaceValues(const RankShare& from, const RankShare& to, std::vector<Shape>& values) const {
-  values.reserve(graph_.values().size());
-  for (ValueId id = 0; id < static_cast<ValueId>(graph_.values().size()); ++id) {
-    const std::optional<LocalTensor>&a = from.local.values[id], &b = to.local.values[id];
-    if (a.has_value() != b.has_value()) return false;
-    std::optional<Shape> displaced = a ? Offset(a->box, b->box) : Shape();
-    if (!displaced || !MayMove(graph_.layout(id), *displaced)) return false;
-    values.push_back(*std::move(displaced));
+std::optional<std::vector<Shape>> AlikeRanks::DisplaceForms(const RankShare& from, const RankShare& to) const {
+  std::vector<Shape> forms;
+  forms.reserve(forms_.size());
+  for (size_t f = 0; f < forms_.size(); ++f) {
+    std::optional<Shape> displaced = Offset(from.blocks[f], to.blocks[f]);
+    if (!displaced || (forms_[f].in_graph && !MayMove(forms_[f].layout, *displaced))) return std::nullopt;
+    forms.push_back(*std::move(displaced));
   }
-  return true;
+  return forms;
 }
 
-// The states of the program, which every entry point has in its arena, and those of this graph lie as they do there.
-bool AlikeRanks::DisplaceStates(const RankShare& from, const RankShare& to, std::vector<Shape>& states) const {
-  const Graph& all = program_.state_graph();
-  for (size_t s = 0; s < own_states_.size(); ++s) {
-    const HeldBlock b = HeldBy(all, all.states()[s].value, to.rank);
-    std::optional<Shape> displaced = Offset(HeldBy(all, all.states()[s].value, from.rank), b);
-    if (!displaced) return false;
-    if (own_states_[s] != kNoValue) {
-      const std::optional<LocalTensor>& own = to.local.values[own_states_[s]];
-      if (own && (!b || own->box != *b)) return false;
-    }
-    states.push_back(*std::move(displaced));
-  }
-  return true;
+// Every entry point has the states of the program in its arena; those of this graph must lie as they do there.
+bool AlikeRanks::StatesLieAsThere(const RankShare& share) const {
+  return std::ranges::all_of(own_states_, [&](const auto& forms) {
+    const HeldBlock &own = share.blocks[static_cast<size_t>(forms.first)],
+                    &there = share.blocks[static_cast<size_t>(forms.second)];
+    return !own || own == there;
+  });
 }
 
-std::optional<std::vector<AlikeRanks::Groups>> AlikeRanks::DisplaceGroups(int from, int to,
-                                                                          std::map<int, int>& groups) const {
-  std::vector<Groups> all;
-  for (const GroupKey& key : keys_) {
-    Groups& both = all.emplace_back(Groups{MembersOf(key, from), MembersOf(key, to), -1, -1});
-    if (both.from.size() != both.to.size()) return std::nullopt;
-    const int of_from = program_.GroupOf(key, from), of_to = program_.GroupOf(key, to);
-    if ((of_from < 0) != (of_to < 0)) return std::nullopt;
-    if (of_from >= 0) groups[of_from] = of_to;
-    both.place_from = static_cast<int>(std::ranges::find(both.from, from) - both.from.begin());
-    both.place_to = static_cast<int>(std::ranges::find(both.to, to) - both.to.begin());
+bool AlikeRanks::GroupsAlike(const Groups& groups, int from, int to) const {
+  const int a = groups.of_rank[static_cast<size_t>(from)].first, b = groups.of_rank[static_cast<size_t>(to)].first;
+  if ((a < 0) != (b < 0)) return false;
+  if (a < 0) return true;
+  if (groups.uneven || (groups.ids[static_cast<size_t>(a)] < 0) != (groups.ids[static_cast<size_t>(b)] < 0)) {
+    return false;
   }
-  return all;
+  return groups.members[static_cast<size_t>(a)].size() == groups.members[static_cast<size_t>(b)].size();
 }
 
-// None if the rank has nothing to do with it.
-std::vector<int> AlikeRanks::MembersOf(const GroupKey& key, int rank) const {
-  const Mesh& mesh = graph_.meshes()[static_cast<size_t>(key.mesh)];
-  std::vector<int> members;
-  if (key.between()) {
-    members = RanksOfBoth(mesh, graph_.meshes()[static_cast<size_t>(key.other)]);
-    if (std::ranges::find(members, rank) == members.end()) members.clear();
-  } else if (mesh.Has(rank)) {
-    members = mesh.Group(rank, key.axes);
-  }
-  return members;
+bool AlikeRanks::MeetAlike(const Meeting& meeting, const RankShare& from, const RankShare& to,
+                           const std::vector<Shape>& displaced) {
+  const auto [kind, key, input, output] = meeting;
+  const Groups& groups = groups_[static_cast<size_t>(key)];
+  const auto [group, place] = groups.of_rank[static_cast<size_t>(from.rank)];
+  const auto [other, other_place] = groups.of_rank[static_cast<size_t>(to.rank)];
+  if (group < 0) return true;
+  if (KnowsPlaces(kind) && place != other_place) return false;
+  const auto holds = [&](int form) {
+    const HeldBlock& block = from.blocks[static_cast<size_t>(form)];
+    return block && !block->empty();
+  };
+  const Shape &before = displaced[static_cast<size_t>(input)], &after = displaced[static_cast<size_t>(output)];
+  if (holds(input) && holds(output) && KeepsItsBlock(kind) && before != after) return false;
+  if (!KnowsBlocks(kind)) return true;
+  const Shape& by = kind == MoveKind::kAllGather || !holds(input) ? after : before;
+  return BlocksAlike(input, key, group, other, by) && BlocksAlike(output, key, group, other, by);
 }
 
-bool AlikeRanks::MeetAlike(const Meeting& meeting, const Groups& groups, const RankShare& from,
-                           const std::vector<Shape>& displaced) const {
-  if (groups.from.empty()) return true;
-  const Node& node = *meeting.node;
-  const MoveKind kind = *node.op->move;
-  if (node.inputs.size() != node.outputs.size()) return false;
-  if (KnowsPlaces(kind) && groups.place_from != groups.place_to) return false;
-  for (size_t m = 0; m < node.inputs.size(); ++m) {
-    const ValueId input = node.inputs[m], output = node.outputs[m];
-    const bool both = from.local.Holds(input) && from.local.Holds(output);
-    if (both && KeepsItsBlock(kind) && displaced[input] != displaced[output]) return false;
-    if (!KnowsBlocks(kind)) continue;
-    const bool by_output = kind == MoveKind::kAllGather || !from.local.Holds(input);
-    const Shape& by = displaced[by_output ? output : input];
-    if (!BlocksAlike(input, groups, by) || !BlocksAlike(output, groups, by)) return false;
-  }
-  return true;
-}
-
-bool AlikeRanks::BlocksAlike(ValueId value, const Groups& groups, const Shape& displaced) const {
-  if (displaced.empty() && groups.from == groups.to) return true;
-  for (size_t r = 0; r < groups.from.size(); ++r) {
-    HeldBlock block = HeldBy(graph_, value, groups.from[r]);
+bool AlikeRanks::BlocksAlike(int form, int groups, int from, int to, const Shape& displaced) {
+  if (displaced.empty() && from == to) return true;
+  const auto [found, is_new] = compared_.try_emplace({form, groups, from, to, displaced}, true);
+  if (!is_new) return found->second;
+  const std::vector<std::vector<int>>& members = groups_[static_cast<size_t>(groups)].members;
+  const std::vector<int>&of_from = members[static_cast<size_t>(from)], &of_to = members[static_cast<size_t>(to)];
+  for (size_t r = 0; r < of_from.size() && found->second; ++r) {
+    HeldBlock block = BlockOf(form, of_from[r]);
     for (size_t d = 0; block && d < displaced.size(); ++d) block->offset[d] += displaced[d];
-    if (block != HeldBy(graph_, value, groups.to[r])) return false;
+    found->second = block == BlockOf(form, of_to[r]);
   }
-  return true;
+  return found->second;
 }
 
 }  // namespace partita

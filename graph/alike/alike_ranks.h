@@ -3,15 +3,20 @@
 //
 //   8 samples over data:4, w replicated      rank 0   x[0:2] w   ->   y[0:2]   all_reduce in data{0,1,2,3}
 //   rank 1 is rank 0 displaced               rank 1   x[2:4] w   ->   y[2:4]   all_reduce in data{0,1,2,3}
+//
+// A graph has far fewer forms (a layout with a shape) than values, so ranks are compared by their blocks of each form.
 #ifndef PARTITA_GRAPH_ALIKE_ALIKE_RANKS_H_
 #define PARTITA_GRAPH_ALIKE_ALIKE_RANKS_H_
 
+#include <cstddef>
 #include <map>
 #include <optional>
+#include <tuple>
+#include <utility>
 #include <vector>
 
+#include "graph/ir/op_definition.h"
 #include "graph/ir/program.h"
-#include "graph/schedule/localize.h"
 
 namespace partita {
 
@@ -22,50 +27,73 @@ struct Displacement {
   std::map<int, int> groups;  // ids in the program: for each group of the one that of the other
 };
 
-// A rank, and what it holds of every value.
+// A rank, and its block of each form; nullopt: the rank holds none.
 struct RankShare {
   int rank = 0;
-  LocalGraph local;
+  std::vector<std::optional<Box>> blocks;
 };
 
-// Finds displacements among the ranks of one entry point. Borrows its arguments.
+// Compares the ranks of one entry point. Borrows its arguments. Thread-compatible.
 class AlikeRanks {
  public:
   AlikeRanks(const Program& program, const Graph& entry);
 
-  // Nullopt: they may launch different things. They are alike if
+  RankShare ShareOf(int rank) const;
+
+  // Equal for ranks that are alike; others rarely have the same one.
+  size_t HashOf(const RankShare& share) const;
+
+  // Whether the one rank does what the other does, displaced. False: they may launch different things. They are alike
+  // if
   // - they hold the same values and states, in blocks of the same sizes, which begin elsewhere along the first or the
   //   last dimension at most, and there only where no windows split it: what of a block's place matters to the choice
   //   of a kernel or to a part of a node is what its windows see beyond it;
   // - of every move they hold the same: all members' blocks are displaced as their own, and they stand at the same
   //   place in their groups, unless the move has none that differ (all_reduce, all_gather, reduce_scatter, slice).
-  std::optional<Displacement> Between(const RankShare& from, const RankShare& to) const;
+  bool Alike(const RankShare& from, const RankShare& to);
+
+  // Nullopt: they are not alike.
+  std::optional<Displacement> Between(const RankShare& from, const RankShare& to);
 
  private:
-  // A move and its group.
-  struct Meeting {
-    const Node* node = nullptr;
-    int key = 0;  // its place in keys_
+  struct Form {
+    Layout layout;
+    Shape shape;
+    bool in_graph = false;  // of a value of the entry point; else of a state of the program alone
   };
-  // The groups of both ranks with one key; empty for a rank that takes no part in it.
+  // The groups of a move's key, and where the ranks stand in them.
   struct Groups {
-    std::vector<int> from, to;
-    int place_from = -1, place_to = -1;  // of the ranks in them
+    GroupKey key;
+    std::vector<std::vector<int>> members;
+    std::vector<int> ids;                      // in the program; -1: it communicates nothing
+    std::vector<std::pair<int, int>> of_rank;  // group and place in it; -1: the rank has nothing to do with it
+    bool uneven = false;                       // a move by it has not as many inputs as outputs
+    bool knows_places = false;                 // it matters to a move by it which of the group a rank is
   };
+  // What moves do: one for each kind, key and pair of forms.
+  using Meeting = std::tuple<MoveKind, int, int, int>;  // kind, place in groups_, forms before and after
 
-  bool DisplaceValues(const RankShare& from, const RankShare& to, std::vector<Shape>& values) const;
-  bool DisplaceStates(const RankShare& from, const RankShare& to, std::vector<Shape>& states) const;
-  std::optional<std::vector<Groups>> DisplaceGroups(int from, int to, std::map<int, int>& groups) const;
-  std::vector<int> MembersOf(const GroupKey& key, int rank) const;
-  bool MeetAlike(const Meeting& meeting, const Groups& groups, const RankShare& from,
-                 const std::vector<Shape>& displaced) const;
-  bool BlocksAlike(ValueId value, const Groups& groups, const Shape& displaced) const;
+  int FormOf(const Value& value, bool in_graph);
+  int GroupsOfKey(const GroupKey& key);
+  std::optional<std::vector<Shape>> DisplaceForms(const RankShare& from, const RankShare& to) const;
+  bool StatesLieAsThere(const RankShare& share) const;
+  bool GroupsAlike(const Groups& groups, int from, int to) const;
+  bool MeetAlike(const Meeting& meeting, const RankShare& from, const RankShare& to,
+                 const std::vector<Shape>& displaced);
+  bool BlocksAlike(int form, int groups, int from, int to, const Shape& displaced);
+  std::optional<Box> BlockOf(int form, int rank) const;
 
   const Program& program_;
   const Graph& graph_;
-  std::vector<GroupKey> keys_;
+  std::vector<Form> forms_;
+  std::map<std::pair<int, Shape>, std::vector<int>> forms_of_;  // by mesh and shape
+  std::vector<int> of_value_;                                   // by ValueId: its form
+  std::vector<int> of_state_;                                   // by place among the program's: its form there
+  std::vector<std::pair<int, int>> own_states_;  // forms in this graph and in the program, of states where they differ
+  std::vector<Groups> groups_;
   std::vector<Meeting> meetings_;
-  std::vector<ValueId> own_states_;  // by place among the program's: the value of this graph; kNoValue: it has none
+  // Of groups that were compared: form, groups, group of the one and of the other, displacement.
+  std::map<std::tuple<int, int, int, int, Shape>, bool> compared_;
 };
 
 }  // namespace partita

@@ -1,9 +1,12 @@
 #include "graph/prove/verify_collectives.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
+#include <optional>
 #include <vector>
 
+#include "graph/ir/group_table.h"
 #include "runtime/base/status.h"
 
 namespace partita {
@@ -14,6 +17,7 @@ struct Call {
   const Launch* launch = nullptr;
   int rank = 0;
   int index = 0;  // in the schedule
+  int group = 0;  // of the rank
   int self = 0;   // position of the rank in the group
 
   const CollectiveLaunch& work() const { return std::get<CollectiveLaunch>(launch->work); }
@@ -25,7 +29,7 @@ std::string Describe(const Call& call) {
 }
 
 absl::Status Disagree(const Program& program, const Call& a, const Call& b, const std::string& what) {
-  return Internal("group {}: {} meets {}: {}", ToString(program.groups[a.work().group], program.meshes), Describe(a),
+  return Internal("group {}: {} meets {}: {}", ToString(program.groups[a.group], program.meshes), Describe(a),
                   Describe(b), what);
 }
 
@@ -33,6 +37,7 @@ int64_t Sum(const std::vector<int64_t>& counts) { return std::accumulate(counts.
 
 // What the group's first member and another one must agree on.
 absl::Status CheckAgreement(const Program& program, const Call& first, const Call& other) {
+  if (first.launch == other.launch) return absl::OkStatus();
   const CollectiveLaunch& a = first.work();
   const CollectiveLaunch& b = other.work();
   if (first.launch->node != other.launch->node) return Disagree(program, first, other, "they belong to two nodes");
@@ -115,109 +120,193 @@ absl::Status CheckPairs(const Program& program, const std::vector<Call>& calls) 
   return absl::OkStatus();
 }
 
-// Every chain runs in the order of the program's nodes; one that is made in rounds has several in a row.
-absl::Status CheckProgramOrder(const std::vector<Call>& chain) {
-  for (size_t c = 1; c < chain.size(); ++c) {
-    if (chain[c - 1].launch->node <= chain[c].launch->node) continue;
-    return Internal("{} comes before {}: not the order of the program", Describe(chain[c - 1]), Describe(chain[c]));
-  }
-  return absl::OkStatus();
-}
-
 // One collective: the calls of all members of the group.
 absl::Status CheckMeeting(const Program& program, const std::vector<Call>& calls) {
   for (const Call& call : calls) {
     RETURN_IF_ERROR(CheckAgreement(program, calls.front(), call));
     if (!CountsFit(call, calls.size())) {
       return Internal("group {}: {}: counts or root do not fit its kind",
-                      ToString(program.groups[call.work().group], program.meshes), Describe(call));
+                      ToString(program.groups[call.group], program.meshes), Describe(call));
     }
   }
   const bool pairs = calls.front().work().kind == CollectiveKind::kAllToAll;
   return pairs ? CheckPairs(program, calls) : absl::OkStatus();
 }
 
-using Chains = std::vector<std::vector<Call>>;  // by rank
+// The collectives of a schedule.
+struct Chain {
+  const Schedule* schedule = nullptr;
+  std::vector<int> launches;
+};
 
-absl::StatusOr<Chains> CollectChains(const Program& program, std::span<const Schedule> schedules) {
-  Chains chains(schedules.size());
-  for (size_t rank = 0; rank < schedules.size(); ++rank) {
-    const Schedule& schedule = schedules[rank];
-    if (schedule.rank != static_cast<int>(rank)) return Internal("schedule {} is of rank {}", rank, schedule.rank);
-    for (size_t l = 0; l < schedule.launches.size(); ++l) {
-      const auto* work = std::get_if<CollectiveLaunch>(&schedule.launches[l].work);
-      if (work == nullptr) continue;
-      Call call{&schedule.launches[l], schedule.rank, static_cast<int>(l), 0};
-      if (work->group < 0 || work->group >= static_cast<int>(program.groups.size())) {
-        return Internal("{} is of group {}, which does not exist", Describe(call), work->group);
-      }
-      const std::vector<int>& ranks = program.groups[work->group].ranks;
-      const auto self = std::find(ranks.begin(), ranks.end(), schedule.rank);
-      if (self == ranks.end()) {
-        return Internal("{} is of group {}, where the rank is no member", Describe(call),
-                        ToString(program.groups[work->group], program.meshes));
-      }
-      call.self = static_cast<int>(self - ranks.begin());
-      chains[rank].push_back(call);
-    }
-  }
-  return chains;
+std::string Describe(const Schedule& schedule, int launch) {
+  return Describe(Call{&schedule.launches[static_cast<size_t>(launch)], schedule.rank, launch});
 }
+
+// A chain runs in the order of the program's nodes; one that is made in rounds has several in a row.
+absl::Status CheckProgramOrder(const Chain& chain) {
+  const std::vector<Launch>& launches = chain.schedule->launches;
+  for (size_t c = 1; c < chain.launches.size(); ++c) {
+    const int before = chain.launches[c - 1], after = chain.launches[c];
+    if (launches[static_cast<size_t>(before)].node <= launches[static_cast<size_t>(after)].node) continue;
+    return Internal("{} comes before {}: not the order of the program", Describe(*chain.schedule, before),
+                    Describe(*chain.schedule, after));
+  }
+  return absl::OkStatus();
+}
+
+// The chains of all ranks. Ranks that share a schedule share its chain.
+class Chains {
+ public:
+  Chains(const Program& program, std::span<const Schedule* const> by_rank)
+      : program_(program), by_rank_(by_rank), groups_(program) {}
+
+  absl::Status Collect() {
+    std::map<const Schedule*, int> known;
+    for (const Schedule* const schedule : by_rank_) {
+      const auto [found, is_new] = known.try_emplace(schedule, static_cast<int>(chains_.size()));
+      of_rank_.push_back(found->second);
+      if (is_new) chains_.push_back({schedule, {}});
+    }
+    for (Chain& chain : chains_) {
+      for (size_t l = 0; l < chain.schedule->launches.size(); ++l) {
+        const auto* const work = std::get_if<CollectiveLaunch>(&chain.schedule->launches[l].work);
+        if (work == nullptr) continue;
+        if (work->group < 0 || work->group >= static_cast<int>(program_.groups.size())) {
+          return Internal("{} is of group {}, which does not exist", Describe(*chain.schedule, static_cast<int>(l)),
+                          work->group);
+        }
+        chain.launches.push_back(static_cast<int>(l));
+      }
+    }
+    return CheckMembers();
+  }
+
+  absl::Status CheckOrder() const {
+    for (const Chain& chain : chains_) RETURN_IF_ERROR(CheckProgramOrder(chain));
+    return absl::OkStatus();
+  }
+
+  int ranks() const { return static_cast<int>(by_rank_.size()); }
+
+  // The rank's collective at this place of its chain; nullopt: it has no more.
+  std::optional<Call> At(int rank, size_t place) const {
+    const Chain& chain = chains_[static_cast<size_t>(of_rank_[static_cast<size_t>(rank)])];
+    if (place >= chain.launches.size()) return std::nullopt;
+    const int index = chain.launches[place];
+    Call call{&chain.schedule->launches[static_cast<size_t>(index)], rank, index};
+    call.group = GroupOf(*chain.schedule, rank, call.work().group);
+    return call;
+  }
+
+ private:
+  // A schedule says its own groups; another rank that shares it has others by the same keys.
+  int GroupOf(const Schedule& schedule, int rank, int group) const {
+    return rank == schedule.rank ? group : groups_.GroupOf(groups_.KeyOf(group), rank);
+  }
+
+  bool IsMember(const Schedule& schedule, int rank, int group) const {
+    if (rank != schedule.rank) return GroupOf(schedule, rank, group) >= 0;
+    const std::vector<int>& members = program_.groups[static_cast<size_t>(group)].ranks;
+    return std::ranges::find(members, rank) != members.end();
+  }
+
+  // Every rank is a member of the groups of its calls.
+  absl::Status CheckMembers() const {
+    std::vector<std::vector<int>> called(chains_.size());  // groups, each once
+    for (size_t c = 0; c < chains_.size(); ++c) {
+      for (const int launch : chains_[c].launches) {
+        called[c].push_back(
+            std::get<CollectiveLaunch>(chains_[c].schedule->launches[static_cast<size_t>(launch)].work).group);
+      }
+      std::ranges::sort(called[c]);
+      called[c].erase(std::unique(called[c].begin(), called[c].end()), called[c].end());
+    }
+    for (int rank = 0; rank < ranks(); ++rank) {
+      const auto chain = static_cast<size_t>(of_rank_[static_cast<size_t>(rank)]);
+      for (const int group : called[chain]) {
+        if (IsMember(*chains_[chain].schedule, rank, group)) continue;
+        return NoMember(chains_[chain], rank, group);
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status NoMember(const Chain& chain, int rank, int group) const {
+    for (const int launch : chain.launches) {
+      const Launch& call = chain.schedule->launches[static_cast<size_t>(launch)];
+      if (std::get<CollectiveLaunch>(call.work).group != group) continue;
+      return Internal("{} is of group {}, where the rank is no member", Describe(Call{&call, rank, launch}),
+                      ToString(program_.groups[static_cast<size_t>(group)], program_.meshes));
+    }
+    return absl::OkStatus();
+  }
+
+  const Program& program_;
+  const std::span<const Schedule* const> by_rank_;
+  const GroupTable groups_;
+  std::vector<Chain> chains_;
+  std::vector<int> of_rank_;  // by rank: its chain
+};
 
 // Runs all ranks as far as they get: a collective happens when it is the next of every member of its group. What the
 // ranks pass in this way is a global order that all chains embed in; if they stop before the end there is none.
 class Execution {
  public:
   Execution(const Program& program, const Chains& chains)
-      : program_(program), chains_(chains), next_(chains.size(), 0), arrived_(program.groups.size()) {}
+      : program_(program),
+        chains_(chains),
+        next_(static_cast<size_t>(chains.ranks()), 0),
+        arrived_(program.groups.size(), 0) {}
 
   absl::Status Run() {
-    for (size_t rank = 0; rank < chains_.size(); ++rank) Arrive(static_cast<int>(rank));
+    for (int rank = 0; rank < chains_.ranks(); ++rank) Arrive(rank);
     while (!complete_.empty()) {
       const int group = complete_.back();
       complete_.pop_back();
-      std::vector<Call> calls = std::move(arrived_[group]);
-      arrived_[group].clear();
-      std::sort(calls.begin(), calls.end(), [](const Call& a, const Call& b) { return a.self < b.self; });
+      arrived_[group] = 0;
+      const std::vector<int>& members = program_.groups[group].ranks;
+      std::vector<Call> calls;
+      calls.reserve(members.size());
+      for (size_t m = 0; m < members.size(); ++m) {
+        calls.push_back(*chains_.At(members[m], next_[members[m]]));
+        calls.back().self = static_cast<int>(m);
+      }
       RETURN_IF_ERROR(CheckMeeting(program_, calls));
-      for (const Call& call : calls) {
-        ++next_[call.rank];
-        Arrive(call.rank);
+      for (const int rank : members) {
+        ++next_[rank];
+        Arrive(rank);
       }
     }
     return CheckDone();
   }
 
  private:
-  const Call* Next(int rank) const {
-    return next_[rank] < chains_[rank].size() ? &chains_[rank][next_[rank]] : nullptr;
-  }
+  std::optional<Call> Next(int rank) const { return chains_.At(rank, next_[rank]); }
 
   void Arrive(int rank) {
-    const Call* call = Next(rank);
-    if (call == nullptr) return;
-    const int group = call->work().group;
-    arrived_[group].push_back(*call);
-    if (arrived_[group].size() == program_.groups[group].ranks.size()) complete_.push_back(group);
+    const std::optional<Call> call = Next(rank);
+    if (!call) return;
+    if (++arrived_[call->group] == program_.groups[call->group].ranks.size()) complete_.push_back(call->group);
   }
 
   // A rank that waits for ever waits for a member that is elsewhere, or has ended.
   absl::Status CheckDone() const {
-    for (size_t rank = 0; rank < chains_.size(); ++rank) {
-      const Call* waiting = Next(static_cast<int>(rank));
-      if (waiting == nullptr) continue;
-      const int group = waiting->work().group;
-      for (int peer : program_.groups[group].ranks) {
-        const Call* other = Next(peer);
-        if (other == nullptr) {
+    for (int rank = 0; rank < chains_.ranks(); ++rank) {
+      const std::optional<Call> waiting = Next(rank);
+      if (!waiting) continue;
+      const int group = waiting->group;
+      for (const int peer : program_.groups[group].ranks) {
+        const std::optional<Call> other = Next(peer);
+        if (!other) {
           return Internal("{} waits for rank {}, whose step has no more collectives", Describe(*waiting), peer);
         }
-        if (other->work().group == group) continue;
+        if (other->group == group) continue;
         return Internal(
             "no order of the collectives serves all ranks: {} of group {} waits for rank {}, which is at {} "
             "of group {}",
             Describe(*waiting), ToString(program_.groups[group], program_.meshes), peer, Describe(*other),
-            ToString(program_.groups[other->work().group], program_.meshes));
+            ToString(program_.groups[other->group], program_.meshes));
       }
     }
     return absl::OkStatus();
@@ -225,22 +314,30 @@ class Execution {
 
   const Program& program_;
   const Chains& chains_;
-  std::vector<size_t> next_;                // by rank: position in its chain
-  std::vector<std::vector<Call>> arrived_;  // by group: the members that are at it
-  std::vector<int> complete_;               // groups that all members are at
+  std::vector<size_t> next_;     // by rank: position in its chain
+  std::vector<size_t> arrived_;  // by group: how many members are at it
+  std::vector<int> complete_;    // groups that all members are at
 };
 
 }  // namespace
 
-absl::Status VerifyCollectives(const Program& program, std::span<const Schedule> schedules) {
+absl::Status VerifyCollectives(const Program& program, std::span<const Schedule* const> by_rank) {
   const int ranks = program.ranks();
-  if (static_cast<int>(schedules.size()) != ranks) {
-    return Internal("{} schedules for {} ranks", schedules.size(), ranks);
-  }
-  ASSIGN_OR_RETURN(const Chains chains, CollectChains(program, schedules));
+  if (static_cast<int>(by_rank.size()) != ranks) return Internal("{} schedules for {} ranks", by_rank.size(), ranks);
+  Chains chains(program, by_rank);
+  RETURN_IF_ERROR(chains.Collect());
   RETURN_IF_ERROR(Execution(program, chains).Run());
-  for (const std::vector<Call>& chain : chains) RETURN_IF_ERROR(CheckProgramOrder(chain));
-  return absl::OkStatus();
+  return chains.CheckOrder();
+}
+
+absl::Status VerifyCollectives(const Program& program, std::span<const Schedule> schedules) {
+  std::vector<const Schedule*> by_rank;
+  for (const Schedule& schedule : schedules) {
+    const size_t rank = by_rank.size();
+    if (schedule.rank != static_cast<int>(rank)) return Internal("schedule {} is of rank {}", rank, schedule.rank);
+    by_rank.push_back(&schedule);
+  }
+  return VerifyCollectives(program, by_rank);
 }
 
 }  // namespace partita

@@ -265,18 +265,24 @@ absl::Status VerifySchedule(const Schedule& schedule) {
   return CheckTogether(schedule);
 }
 
-absl::Status VerifySchedules(const std::vector<Schedule>& schedules) {
+absl::Status VerifySchedules(std::span<const Schedule* const> schedules) {
   constexpr size_t kMostRemembered = 16;  // of those that differ
   std::vector<const Schedule*> proven;
-  for (const Schedule& schedule : schedules) {
-    const std::string rank = fmt::format("rank {}", schedule.rank);
-    RETURN_IF_ERROR(WithContext(rank, CheckStructure(schedule)));
-    const auto alike = [&](const Schedule* other) { return AreAlike(*other, schedule); };
+  for (const Schedule* const schedule : schedules) {
+    const std::string rank = fmt::format("rank {}", schedule->rank);
+    RETURN_IF_ERROR(WithContext(rank, CheckStructure(*schedule)));
+    const auto alike = [&](const Schedule* other) { return AreAlike(*other, *schedule); };
     if (std::any_of(proven.begin(), proven.end(), alike)) continue;
-    RETURN_IF_ERROR(WithContext(rank, CheckTogether(schedule)));
-    if (proven.size() < kMostRemembered) proven.push_back(&schedule);
+    RETURN_IF_ERROR(WithContext(rank, CheckTogether(*schedule)));
+    if (proven.size() < kMostRemembered) proven.push_back(schedule);
   }
   return absl::OkStatus();
+}
+
+absl::Status VerifySchedules(std::span<const Schedule> schedules) {
+  std::vector<const Schedule*> each;
+  for (const Schedule& schedule : schedules) each.push_back(&schedule);
+  return VerifySchedules(each);
 }
 
 }  // namespace partita

@@ -17,7 +17,7 @@
 #ifndef PARTITA_GRAPH_PROVE_VERIFY_SCHEDULE_H_
 #define PARTITA_GRAPH_PROVE_VERIFY_SCHEDULE_H_
 
-#include <vector>
+#include <span>
 
 #include "absl/status/status.h"
 #include "graph/schedule/schedule.h"
@@ -29,7 +29,8 @@ absl::Status VerifySchedule(const Schedule& schedule);
 
 // The same for the schedules of several ranks; names the rank too. One whose launches touch the same bytes on the same
 // streams after the same waits as an earlier one's is proven by that one's proof.
-absl::Status VerifySchedules(const std::vector<Schedule>& schedules);
+absl::Status VerifySchedules(std::span<const Schedule* const> schedules);
+absl::Status VerifySchedules(std::span<const Schedule> schedules);
 
 }  // namespace partita
 

@@ -21,6 +21,13 @@ LocalGraph Localize(const Graph& graph, int rank) {
   return local;
 }
 
+LocalTensor LocalTensorOf(const Graph& graph, ValueId value, int rank) {
+  const TensorType& type = graph.type(value);
+  const Box nothing = {Shape(type.shape.size(), 0), Shape(type.shape.size(), 0)};
+  const Layout& layout = graph.layout(value);
+  return {type.dtype, type.shape, LocalBox(layout, type.shape, graph.mesh(layout), rank).value_or(nothing)};
+}
+
 bool Runs(const LocalGraph& local, const Node& node) {
   return std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId output) { return local.Holds(output); });
 }

@@ -23,6 +23,9 @@ struct LocalGraph {
 
 LocalGraph Localize(const Graph& graph, int rank);
 
+// The same of one value. An empty box if other ranks keep it.
+LocalTensor LocalTensorOf(const Graph& graph, ValueId value, int rank);
+
 // A rank runs a computing node if it holds any element of any output. (An input may be empty: a partial sum over no
 // samples is zero, and a rank must write the zeros.)
 bool Runs(const LocalGraph& local, const Node& node);

@@ -15,10 +15,10 @@
 
 #include <vector>
 
+#include "graph/ir/group_table.h"
 #include "graph/ir/program.h"
 #include "partitioner/cluster/cluster.h"
 #include "partitioner/cost/group_cost.h"
-#include "partitioner/simulate/group_table.h"
 
 namespace partita {
 

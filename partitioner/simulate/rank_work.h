@@ -5,10 +5,10 @@
 #include <span>
 #include <vector>
 
+#include "graph/ir/group_table.h"
 #include "graph/schedule/schedule.h"
 #include "partitioner/cluster/cluster.h"
 #include "partitioner/cost/compute_cost.h"
-#include "partitioner/simulate/group_table.h"
 
 namespace partita {
 

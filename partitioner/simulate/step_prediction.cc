@@ -19,15 +19,11 @@ StepTimes MostOfAnyRank(const SimulatedStep& step) {
   return most;
 }
 
-absl::StatusOr<StepPrediction> StepPredictionOf(const Program& program, const std::vector<Schedule>& schedules,
+absl::StatusOr<StepPrediction> StepPredictionOf(const Program& program, std::span<const Schedule* const> schedules,
                                                 const Cluster& cluster, const KernelTimes& times) {
   int64_t memory_bytes = 0;
-  std::vector<const Schedule*> by_rank;
-  for (const Schedule& schedule : schedules) {
-    by_rank.push_back(&schedule);
-    memory_bytes = std::max(memory_bytes, schedule.memory.total);
-  }
-  ASSIGN_OR_RETURN(SimulatedStep step, Simulate(program, by_rank, cluster, {.times = times}));
+  for (const Schedule* const schedule : schedules) memory_bytes = std::max(memory_bytes, schedule->memory.total);
+  ASSIGN_OR_RETURN(SimulatedStep step, Simulate(program, schedules, cluster, {.times = times}));
   const StepTimes most = MostOfAnyRank(step);
   return StepPrediction{most.step, most.compute, most.communication, memory_bytes, std::move(step)};
 }

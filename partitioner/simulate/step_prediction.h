@@ -3,7 +3,7 @@
 #define PARTITA_PARTITIONER_SIMULATE_STEP_PREDICTION_H_
 
 #include <cstdint>
-#include <vector>
+#include <span>
 
 #include "absl/status/statusor.h"
 #include "graph/ir/program.h"
@@ -27,8 +27,9 @@ struct StepPrediction {
   SimulatedStep simulated;   // of launches of the schedules
 };
 
-// Simulated. `times`: measured kernels. Errors are those of Simulate.
-absl::StatusOr<StepPrediction> StepPredictionOf(const Program& program, const std::vector<Schedule>& schedules,
+// Simulated. `schedules`: by rank; alike ranks may share one (FoldedSchedules). `times`: measured kernels. Errors are
+// those of Simulate.
+absl::StatusOr<StepPrediction> StepPredictionOf(const Program& program, std::span<const Schedule* const> schedules,
                                                 const Cluster& cluster, const KernelTimes& times);
 
 }  // namespace partita

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "graph/schedule/localize.h"
 #include "runtime/api/job/job.h"
 #include "runtime/api/job/packed_values.h"
 #include "runtime/base/check.h"
@@ -19,13 +20,19 @@ int Session::Place(std::string_view entry) const {
   return *place;
 }
 
+size_t Session::PlaceOfRank(int rank) const {
+  const auto found = std::ranges::find(local_ranks_, rank);
+  CHECK(found != local_ranks_.end());
+  return static_cast<size_t>(found - local_ranks_.begin());
+}
+
 HeldTensor Session::PartOf(const LocalTensor& tensor, int64_t offset, int rank) const {
   return ranks_[rank] == nullptr ? HeldTensor{tensor, nullptr} : ranks_[rank]->PartOf(tensor, offset);
 }
 
 HeldTensor Session::ObservedPart(ValueId value, int rank) const {
   const int entry = Place(kTrainEntry);
-  if (ranks_[rank] == nullptr) return {schedules_[entry][rank].values[value].tensor, nullptr};
+  if (ranks_[rank] == nullptr) return {LocalTensorOf(program_.entries[entry].graph, value, rank), nullptr};
   return ranks_[rank]->ObservedPart(entry, value);
 }
 
@@ -36,7 +43,7 @@ absl::StatusOr<std::vector<HeldTensor>> Session::InputPlacements(std::string_vie
   if (input == nullptr) return InvalidArgument("entry point '{}' has no input '{}'", std::string(entry), field);
   std::vector<HeldTensor> parts;
   for (const ValueId value : input->values) {
-    const ValuePlacement& placement = schedules_[place][rank].values[value];
+    const ValuePlacement& placement = ScheduleOf(place, rank).values[value];
     parts.push_back(PartOf(placement.tensor, placement.offset, rank));
   }
   // Micro-batches follow each other in the batch.
@@ -49,7 +56,7 @@ absl::StatusOr<std::vector<HeldTensor>> Session::InputPlacements(std::string_vie
 }
 
 absl::Status Session::StageInput(std::string_view entry, const std::string& field, const ConstTensor& whole) {
-  for (int rank = 0; rank < ranks(); ++rank) {
+  for (const int rank : local_ranks_) {
     ASSIGN_OR_RETURN(const std::vector<HeldTensor> parts, InputPlacements(entry, field, rank));
     for (const HeldTensor& part : parts) {
       if (part.tensor.dtype != whole.dtype || part.tensor.global != whole.shape) {
@@ -115,8 +122,7 @@ void Session::RecordTimeline(bool on) {
 std::vector<LaunchSpan> Session::Timeline(std::string_view entry, int rank) const {
   if (ranks_[rank] == nullptr || !in_flight_.empty()) return {};
   const std::vector<Span> spans = ranks_[rank]->Spans(Place(entry));
-  const auto index = static_cast<size_t>(std::ranges::find(local_ranks_, rank) - local_ranks_.begin());
-  const double shift = static_cast<double>(started_[index] - started_[0]) * SecondsPerCycle();
+  const double shift = static_cast<double>(started_[PlaceOfRank(rank)] - started_[0]) * SecondsPerCycle();
   const std::vector<Launch>& launches = schedule(entry, rank).launches;
   std::vector<LaunchSpan> timeline;
   for (size_t l = 0; l < std::min(spans.size(), launches.size()); ++l) {

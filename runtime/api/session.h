@@ -64,7 +64,8 @@ struct ReplicaCheck {
 
 class Session {
  public:
-  // Makes, verifies and binds the schedules of all ranks, and initialises the states. kResourceExhausted: a rank's
+  // Makes and verifies the schedules of all kinds of ranks (graph/alike), binds those of this process's ranks, and
+  // initialises the states. kResourceExhausted: a rank's
   // arena is larger than the limit, or all ranks of this process need more than is free on the GPU or, for this
   // process, on the host (runtime/base/memory.h); or no more threads. kInternal: a schedule does not verify. With a GPU
   // see also runtime/api/backend/gpu.h.
@@ -82,12 +83,17 @@ class Session {
   // `entry`: the name of an entry point of the program. An unknown one fails a CHECK here and in methods without a
   // status; others return kInvalidArgument.
   const Graph& graph(std::string_view entry) const { return program_.graph(entry); }
-  const Schedule& schedule(std::string_view entry, int rank) const { return schedules(entry)[rank]; }
+  // `rank`: of this process (CHECKed).
+  const Schedule& schedule(std::string_view entry, int rank) const { return ScheduleOf(Place(entry), rank); }
+  // By index in local_ranks().
   const std::vector<Schedule>& schedules(std::string_view entry) const { return schedules_[Place(entry)]; }
+  // By rank, of all processes, where alike ranks share one: the session does not keep those of other processes, so they
+  // are made again, in `storage`, which must outlive the result.
+  absl::StatusOr<std::vector<const Schedule*>> AllSchedules(std::string_view entry, FoldedSchedules& storage) const;
 
-  // The buffers for each rank's block of a field, one for each micro-batch. Write them before each step, because a step
-  // overwrites them; while a step is in flight, only within an InputFiller. kInvalidArgument: the entry point has no
-  // such input.
+  // `rank`: of this process (CHECKed). The buffers for each rank's block of a field, one for each micro-batch. Write
+  // them before each step, because a step overwrites them; while a step is in flight, only within an InputFiller.
+  // kInvalidArgument: the entry point has no such input.
   absl::StatusOr<std::vector<HeldTensor>> InputPlacements(std::string_view entry, const std::string& field,
                                                           int rank) const;
   // Writes a whole input to all ranks. kInvalidArgument: it has another type or global shape.
@@ -211,7 +217,7 @@ class Session {
   absl::Status WatchForStalls();
   int Place(std::string_view entry) const;
   HeldTensor PartOf(const LocalTensor& tensor, int64_t offset, int rank) const;
-  absl::StatusOr<std::vector<Schedule>> MakeSchedules(const Graph& entry) const;
+  absl::StatusOr<std::vector<Schedule>> MakeSchedules(const Graph& entry);
   // A step between Begin and Finish.
   struct StepInFlight {
     int entry = 0;
@@ -260,6 +266,8 @@ class Session {
   absl::StatusOr<ValueId> FirstNonFinite(int entry);
   absl::StatusOr<HeldTensor> StatePart(const std::string& name, int rank) const;
   const Placement* FindState(const std::string& name, int rank) const;
+  size_t PlaceOfRank(int rank) const;
+  const Schedule& ScheduleOf(int entry, int rank) const { return schedules_[entry][PlaceOfRank(rank)]; }
   absl::StatusOr<std::vector<HeldTensor>> AllParts(std::vector<HeldTensor> parts,
                                                    std::vector<std::string>& storage) const;
 
@@ -271,10 +279,11 @@ class Session {
   SessionOptions options_;
   std::unique_ptr<Backend> backend_;
   std::vector<int> local_ranks_;
-  std::vector<std::vector<Schedule>> schedules_;        // by entry point and rank, for all ranks
+  std::vector<std::vector<Schedule>> schedules_;        // by entry point and index in local_ranks_
+  std::vector<MemoryUse> planned_;                      // by rank, of all processes: its largest arena
   std::vector<std::unique_ptr<RankRuntime>> ranks_;     // by rank; null: in another process
   std::vector<std::vector<Executor*>> executors_;       // by entry point: those that run a step of it
-  std::vector<std::vector<CommBytes>> counted_before_;  // by rank and group
+  std::vector<std::vector<CommBytes>> counted_before_;  // by rank and group; none of other processes' ranks
   std::vector<uint64_t> started_;                       // by local rank, cycles: when the last step was started
   bool records_timeline_ = false;
   std::vector<StepInFlight> in_flight_;  // oldest first

@@ -29,11 +29,34 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Start(Program program, const S
   });
 }
 
-absl::StatusOr<std::vector<Schedule>> Session::MakeSchedules(const Graph& entry) const {
-  ASSIGN_OR_RETURN(std::vector<Schedule> schedules, backend_->MakeSchedules(program_, entry));
-  RETURN_IF_ERROR(VerifySchedules(schedules));
-  RETURN_IF_ERROR(VerifyCollectives(program_, schedules));
-  return schedules;
+// Of this process's ranks. What is proven of all ranks is proven of each kind of them, and of these ranks once more.
+absl::StatusOr<std::vector<Schedule>> Session::MakeSchedules(const Graph& entry) {
+  ASSIGN_OR_RETURN(const FoldedSchedules folded, backend_->MakeFoldedSchedules(program_, entry));
+  std::vector<Schedule> own = SchedulesOfRanks(program_, entry, folded, local_ranks_);
+  std::vector<const Schedule*> by_rank = folded.ByRank(), proven;
+  for (const Schedule& schedule : folded.schedules) proven.push_back(&schedule);
+  for (const Schedule& schedule : own) {
+    by_rank[static_cast<size_t>(schedule.rank)] = &schedule;
+    proven.push_back(&schedule);
+  }
+  RETURN_IF_ERROR(VerifySchedules(proven));
+  RETURN_IF_ERROR(VerifyCollectives(program_, by_rank));
+  planned_.resize(by_rank.size());
+  for (size_t rank = 0; rank < by_rank.size(); ++rank) {
+    if (by_rank[rank]->memory.total > planned_[rank].total) planned_[rank] = by_rank[rank]->memory;
+  }
+  return own;
+}
+
+absl::StatusOr<std::vector<const Schedule*>> Session::AllSchedules(std::string_view entry,
+                                                                   FoldedSchedules& storage) const {
+  std::vector<const Schedule*> by_rank;
+  if (!alone()) {
+    ASSIGN_OR_RETURN(storage, backend_->MakeFoldedSchedules(program_, graph(entry)));
+    return storage.ByRank();
+  }
+  for (const Schedule& schedule : schedules(entry)) by_rank.push_back(&schedule);
+  return by_rank;
 }
 
 absl::Status Session::Build() {
@@ -41,6 +64,7 @@ absl::Status Session::Build() {
   RETURN_IF_ERROR(OpenBackend());
   const auto choose = [this]() -> absl::Status {
     schedules_.clear();
+    planned_.clear();
     for (const EntryPoint& entry : program_.entries) {
       ASSIGN_OR_RETURN(std::vector<Schedule> schedules, MakeSchedules(entry.graph));
       schedules_.push_back(std::move(schedules));
@@ -57,14 +81,13 @@ absl::Status Session::Build() {
     const int rank = local_ranks_[place];
     RankParts parts;
     for (const std::vector<Schedule>& schedules : schedules_) {
-      for (size_t s = 0; s < schedules[rank].states.size(); ++s) {
-        CHECK(schedules[rank].states[s].offset == schedules_.front()[rank].states[s].offset);
+      const Schedule &schedule = schedules[place], &first = schedules_.front()[place];
+      for (size_t s = 0; s < schedule.states.size(); ++s) CHECK(schedule.states[s].offset == first.states[s].offset);
+      CHECK(schedule.rounded.size() == first.rounded.size());
+      for (size_t s = 0; s < schedule.rounded.size(); ++s) {
+        CHECK(schedule.rounded[s].placement.offset == first.rounded[s].placement.offset);
       }
-      CHECK(schedules[rank].rounded.size() == schedules_.front()[rank].rounded.size());
-      for (size_t s = 0; s < schedules[rank].rounded.size(); ++s) {
-        CHECK(schedules[rank].rounded[s].placement.offset == schedules_.front()[rank].rounded[s].placement.offset);
-      }
-      parts.schedules.push_back(&schedules[rank]);
+      parts.schedules.push_back(&schedule);
     }
     parts.rank = rank;
     parts.device = gpu;
@@ -118,7 +141,7 @@ absl::Status Session::CheckHostMemory() const {
   for (const int rank : local_ranks_) {
     int64_t planned = PlannedMemory(rank).total;
     if (program_.Find(kTrainEntry) != nullptr) {
-      planned += RankRuntime::CopiedBytes(schedules_[Place(kTrainEntry)][rank], options_);
+      planned += RankRuntime::CopiedBytes(schedule(kTrainEntry, rank), options_);
     }
     if (planned > left) {
       return ResourceExhausted(
@@ -135,7 +158,7 @@ absl::Status Session::CheckGpuMemory() {
   int64_t planned = 0;
   for (const int rank : local_ranks_) {
     planned += PlannedMemory(rank).total;
-    for (const auto& schedules : schedules_) planned += RankRuntime::StageBytes(schedules[rank]);
+    for (const auto& schedules : schedules_) planned += RankRuntime::StageBytes(schedules[PlaceOfRank(rank)]);
   }
   ASSIGN_OR_RETURN(const DeviceMemory memory, backend_->gpu()->Memory());
   if (planned <= memory.free) return absl::OkStatus();

@@ -47,8 +47,9 @@ absl::StatusOr<std::vector<GroupTraffic>> Session::JobTraffic() const {
 }
 
 void Session::ResetCounters() {
-  counted_before_.assign(ranks_.size(), std::vector<CommBytes>(program_.groups.size()));
+  counted_before_.assign(ranks_.size(), {});
   for (const int rank : local_ranks_) {
+    counted_before_[rank].resize(program_.groups.size());
     for (size_t group = 0; group < program_.groups.size(); ++group) {
       const auto& communicator = ranks_[rank]->communicators()[group];
       if (communicator != nullptr) counted_before_[rank][group] = communicator->bytes();
@@ -60,13 +61,7 @@ std::vector<MoveBytes> Session::PredictedBytes(std::string_view entry) const {
   return PredictBytes(program_, graph(entry));
 }
 
-const MemoryUse& Session::PlannedMemory(int rank) const {
-  const MemoryUse* largest = &schedules_.front()[rank].memory;
-  for (const std::vector<Schedule>& schedules : schedules_) {
-    if (schedules[rank].memory.total > largest->total) largest = &schedules[rank].memory;
-  }
-  return *largest;
-}
+const MemoryUse& Session::PlannedMemory(int rank) const { return planned_[rank]; }
 
 int64_t Session::UsedMemory(int rank) const { return ranks_[rank]->UsedMemory(); }
 

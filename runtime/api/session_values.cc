@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "graph/ir/op_definition.h"
+#include "graph/schedule/localize.h"
 #include "runtime/api/job/job.h"
 #include "runtime/api/job/packed_values.h"
 #include "runtime/api/session.h"
@@ -23,22 +24,24 @@ bool Session::IsParameter(const std::string& state) const {
 }
 
 const Placement* Session::FindState(const std::string& name, int rank) const {
-  for (const Placement& placement : schedules_.front()[rank].states) {
+  for (const Placement& placement : ScheduleOf(0, rank).states) {
     if (placement.name == name) return &placement;
   }
   return nullptr;
 }
 
 absl::StatusOr<HeldTensor> Session::StatePart(const std::string& name, int rank) const {
-  const Placement* const placement = FindState(name, rank);
+  const bool elsewhere = ranks_[rank] == nullptr;
+  const Placement* const placement = FindState(name, elsewhere ? local_ranks_.front() : rank);
   if (placement == nullptr) return InvalidArgument("there is no state '{}'", name);
-  if (ranks_[rank] == nullptr) return HeldTensor{placement->tensor};
+  const Graph& graph = program_.state_graph();
+  if (elsewhere) return HeldTensor{LocalTensorOf(graph, graph.Find(name), rank)};
   return ranks_[rank]->Fetch(*placement);
 }
 
 absl::StatusOr<HostTensor> Session::ReadState(const std::string& name) const {
   RETURN_IF_ERROR(CheckIdle("read a state"));
-  if (FindState(name, 0) == nullptr) return InvalidArgument("there is no state '{}'", name);
+  if (FindState(name, local_ranks_.front()) == nullptr) return InvalidArgument("there is no state '{}'", name);
   const Layout& layout = program_.state_graph().layout(program_.state_graph().Find(name));
   std::vector<HeldTensor> parts;
   for (int rank = 0; rank < ranks(); ++rank) {
@@ -56,14 +59,13 @@ absl::StatusOr<HostTensor> Session::ReadState(const std::string& name) const {
 
 absl::Status Session::WriteState(const std::string& name, const ConstTensor& tensor) {
   RETURN_IF_ERROR(CheckIdle("write a state"));
-  for (int rank = 0; rank < ranks(); ++rank) {
+  for (const int rank : local_ranks_) {
     const Placement* const placement = FindState(name, rank);
     if (placement == nullptr) return InvalidArgument("there is no state '{}'", name);
     if (placement->tensor.dtype != tensor.dtype || placement->tensor.global != tensor.shape) {
       return InvalidArgument("state '{}' is {}{}; given is {}{}", name, Name(placement->tensor.dtype),
                              ToString(placement->tensor.global), Name(tensor.dtype), ToString(tensor.shape));
     }
-    if (ranks_[rank] == nullptr) continue;
     ASSIGN_OR_RETURN(const HeldTensor part, ranks_[rank]->NewBytes(*placement));
     CopyToPart(static_cast<const char*>(tensor.data), part);
     RETURN_IF_ERROR(ranks_[rank]->Store(*placement, part));
@@ -139,7 +141,7 @@ absl::StatusOr<std::vector<HeldTensor>> Session::VotePlacements(std::string_view
   std::vector<HeldTensor> cast;
   if (!votes.counted()) return cast;
   for (const int rank : local_ranks_) {
-    const ValuePlacement& placement = schedules_[place][rank].values[votes.cast];
+    const ValuePlacement& placement = ScheduleOf(place, rank).values[votes.cast];
     cast.push_back(PartOf(placement.tensor, placement.offset, rank));
   }
   return cast;

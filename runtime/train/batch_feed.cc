@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cstring>
 #include <set>
+#include <utility>
 
+#include "graph/schedule/localize.h"
 #include "graph/value/node_name.h"
 #include "runtime/base/status.h"
 
@@ -35,14 +37,13 @@ void Copy(std::span<const std::byte> from, const HeldTensor& to) {
 }
 
 // Those of all inputs that take fields.
-Rows RowsOfRank(const EntryPoint& entry, const Schedule& schedule) {
-  std::set<std::string> names;
-  for (const EntryInput& input : entry.inputs) {
-    for (const ValueId value : input.values) names.insert(entry.graph.value(value).name);
-  }
+Rows RowsOfRank(const EntryPoint& entry, int rank) {
   Rows rows;
-  for (const Placement& input : schedule.inputs) {
-    if (input.offset >= 0 && names.contains(input.name)) rows = Hull(rows, RowsOf(input.tensor));
+  for (const EntryInput& input : entry.inputs) {
+    for (const ValueId value : input.values) {
+      const LocalTensor tensor = LocalTensorOf(entry.graph, value, rank);
+      if (!tensor.box.empty()) rows = Hull(rows, RowsOf(tensor));
+    }
   }
   return rows;
 }
@@ -95,7 +96,7 @@ absl::StatusOr<BatchFeed::Bucket> BatchFeed::PlacesOf(const Session& session, co
   Bucket bucket{entry.name, {}};
   for (const EntryInput& input : entry.inputs) {
     ASSIGN_OR_RETURN(const size_t field, FindField(entry, input, fields, batch_rows));
-    for (int rank = 0; rank < session.ranks(); ++rank) {
+    for (const int rank : session.local_ranks()) {
       ASSIGN_OR_RETURN(std::vector<HeldTensor> parts, session.InputPlacements(entry.name, input.field, rank));
       for (HeldTensor& part : parts) {
         if (part.data != nullptr) bucket.places.push_back({rank, field, std::move(part)});
@@ -146,11 +147,11 @@ void BatchFeed::Stage(const Batch& batch) const {
   }
 }
 
-int64_t PrefetchedBytes(const EntryPoint& entry, const std::vector<Schedule>& schedules, std::span<const int> ranks) {
-  std::vector<Rows> blocks;  // distinct ones
+int64_t PrefetchedBytes(const EntryPoint& entry, std::span<const int> ranks) {
+  std::set<std::pair<int64_t, int64_t>> blocks;
   for (const int rank : ranks) {
-    const Rows rows = RowsOfRank(entry, schedules[rank]);
-    if (std::ranges::find(blocks, rows) == blocks.end()) blocks.push_back(rows);
+    const Rows rows = RowsOfRank(entry, rank);
+    blocks.emplace(rows.begin, rows.end);
   }
   int64_t row_bytes = 0;
   for (const EntryInput& input : entry.inputs) {
@@ -158,7 +159,7 @@ int64_t PrefetchedBytes(const EntryPoint& entry, const std::vector<Schedule>& sc
     row_bytes += Elements(type.shape) / type.shape[0] * SizeOf(type.dtype);
   }
   int64_t rows = 0;
-  for (const Rows& block : blocks) rows += block.size();
+  for (const auto& [begin, end] : blocks) rows += end - begin;
   return Prefetcher::Slots(PrefetchOptions()) * rows * row_bytes;
 }
 

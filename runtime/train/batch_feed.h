@@ -60,9 +60,8 @@ class BatchFeed {
 // point; the error names the input. BatchFeed::Create refuses the same.
 absl::Status CheckFeed(const EntryPoint& entry, const std::vector<Field>& fields, int64_t batch_rows);
 
-// Bytes of the batches that Prefetch makes ahead for these ranks of a process. `schedules`: of the entry point, by
-// rank; of several sizes that of the largest.
-int64_t PrefetchedBytes(const EntryPoint& entry, const std::vector<Schedule>& schedules, std::span<const int> ranks);
+// Bytes of the batches that Prefetch makes ahead for these ranks of a process. `entry`: of several sizes, the largest.
+int64_t PrefetchedBytes(const EntryPoint& entry, std::span<const int> ranks);
 
 // The fields of one batch, whole, in the order of the source's.
 absl::StatusOr<std::vector<HostTensor>> WholeBatch(const BatchSource& source, int64_t number);

@@ -143,6 +143,71 @@ TEST(MakeSchedules, RanksThatSharePlansAreAsIfPlannedAlone) {
   }
 }
 
+// How often a kernel was chosen: once for each kernel launch of each schedule that is made.
+class CountingKernels : public TestKernels {
+ public:
+  absl::StatusOr<KernelChoice> Choose(const LocalNode& node) const override {
+    ++count;
+    return TestKernels::Choose(node);
+  }
+  mutable int count = 0;
+};
+
+// Samples over `data`, and on each of `stages` a value that no other has.
+Program Replicas(int data, int stages, int64_t samples) {
+  TestGraph builder({{{"data", data}, {"stage", stages}}});
+  const AxisLayout S0 = AxisLayout::Split(0), R = AxisLayout::Replicate(), P = AxisLayout::Partial();
+  const ValueId x = builder.Input("x", {samples, 3}, {S0, R});
+  builder.Op("combine", "y", {x}, {samples, 3}, {S0, R});
+  builder.Move("all_reduce", "data", builder.Op("fill", "p", {}, {5}, {P, R}, {{"partial", true}}), {R, R});
+  for (int stage = 0; stages > 1 && stage < stages; ++stage) {
+    builder.Op("fill", fmt::format("stage{}", stage), {}, {samples, 2}, {S0, AxisLayout::At(stage)});
+  }
+  return ProgramOf(builder.graph);
+}
+
+FoldedSchedules Folded(const Program& program, const KernelCatalogue& kernels) {
+  return *MakeFoldedSchedules(program, program.graph(kTrainEntry), kernels);
+}
+
+// Every kind of ranks is planned once, however many kinds and ranks there are.
+TEST(MakeFoldedSchedules, WorkAndSizeDoNotGrowWithAlikeRanks) {
+  struct Case {
+    int data, stages;
+    int64_t samples;
+    size_t kinds;
+  };
+  for (const Case& each : {Case{2, 1, 8, 1}, Case{4096, 1, 8192, 1}, Case{4096, 1, 8191, 2}, Case{4096, 1, 64, 2},
+                           Case{2, 40, 8, 40}, Case{64, 40, 128, 40}, Case{64, 40, 127, 80}}) {
+    SCOPED_TRACE(testing::Message() << each.data << " x " << each.stages << ", " << each.samples << " samples");
+    const CountingKernels kernels;
+    const Program program = Replicas(each.data, each.stages, each.samples);
+    const FoldedSchedules folded = Folded(program, kernels);
+    EXPECT_EQ(folded.schedules.size(), each.kinds);
+    EXPECT_EQ(folded.of_rank.size(), static_cast<size_t>(each.data * each.stages));
+    int launches = 0;
+    for (const Schedule& schedule : folded.schedules) {
+      for (const Launch& launch : schedule.launches) launches += std::holds_alternative<KernelLaunch>(launch.work);
+    }
+    EXPECT_EQ(kernels.count, launches);
+    EXPECT_EQ(VerifyCollectives(program, folded.ByRank()), absl::OkStatus());
+  }
+}
+
+// Of chosen ranks, in their order, also of uneven blocks.
+TEST(SchedulesOfRanks, AreThoseOfTheRanksPlannedAlone) {
+  const Program program = Replicas(7, 3, 16);
+  const Graph& graph = program.graph(kTrainEntry);
+  const FoldedSchedules folded = Folded(program, TestKernels());
+  EXPECT_LT(folded.schedules.size(), 7u);
+  const std::vector<int> ranks = {20, 0, 7, 13, 3};
+  const std::vector<Schedule> schedules = SchedulesOfRanks(program, graph, folded, ranks);
+  ASSERT_EQ(schedules.size(), ranks.size());
+  for (size_t r = 0; r < ranks.size(); ++r) {
+    EXPECT_EQ(ToText(schedules[r]), ToText(*MakeSchedule(program, graph, ranks[r], TestKernels()))) << ranks[r];
+  }
+}
+
 // A proof is shared only by what it proves.
 TEST(VerifySchedules, AWrongOneAmongEqualsIsFound) {
   TestGraph builder({{{"data", 3}}});

@@ -50,7 +50,7 @@ absl::StatusOr<int> RunEvaluate(const ContextOf<RunSpec>& context) {
   report.set_outcome(evaluation ? "finished" : "interrupted");
   if (evaluation) {
     ASSIGN_OR_RETURN(const std::vector<GroupTraffic> traffic, session->JobTraffic());
-    AddTraffic(*session, kEvaluateEntry, traffic, evaluation->steps, report);
+    RETURN_IF_ERROR(AddTraffic(*session, kEvaluateEntry, traffic, evaluation->steps, report));
     AddEvaluation(evaluation->loss, evaluation->metrics, AccuraciesOf(model.graph), report);
   }
   ASSIGN_OR_RETURN(const int stopped_by, VoteToStop(*session, &signals.flag()));

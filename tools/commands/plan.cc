@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "graph/proto_io/proto_io.h"
-#include "graph/proto_io/proto_io_message.h"
 #include "graph/read/model_entries.h"
 #include "graph/text/text.h"
 #include "graph/value/node_name.h"
@@ -156,15 +155,16 @@ class Planning {
   absl::StatusOr<int> Plan() {
     const bool tells_objective = objective_.kind != ObjectiveKind::kStep;
     if (tells_objective || spec_.plan().has_page()) RETURN_IF_ERROR(Predicted().status());
-    absl::StatusOr<PlanProto> plan = MakePlanOfChosen();
+    absl::StatusOr<partita::Plan> made = MakePlanOfChosen();
     // What would make it fit; why it does not is said by who found out.
-    if (absl::IsResourceExhausted(plan.status()) && machine_) Fit().IgnoreError();
-    RETURN_IF_ERROR(plan.status());
+    if (absl::IsResourceExhausted(made.status()) && machine_) Fit().IgnoreError();
+    RETURN_IF_ERROR(made.status());
+    PlanProto& plan = made->proto;
     if (tells_objective) {
-      ASSIGN_OR_RETURN(*plan->mutable_objective(), ObjectiveOfChosen());
+      ASSIGN_OR_RETURN(*plan.mutable_objective(), ObjectiveOfChosen());
     }
-    AddFinalists(chosen_.finalists, *plan);
-    for (const std::string& why : chosen_.left_out) plan->add_left_out(why);
+    AddFinalists(chosen_.finalists, plan);
+    for (const std::string& why : chosen_.left_out) plan.add_left_out(why);
     if (spec_.plan().has_page()) {
       ASSIGN_OR_RETURN(const PredictedPlan* const predicted, Predicted());
       const Explanation explanation = partita::Explain(*predicted);
@@ -174,20 +174,22 @@ class Planning {
     const std::string& format = spec_.output().format();
     const bool full = spec_.plan().full();
     if (format == "json") {
-      out_ << PrintMessage(*plan, ProtoFormat::kJson);
+      WritePlanJson(*made, out_);
     } else if (format == "dot") {
-      out_ << (full ? DrawWholePlan(*plan) : DrawPlan(*plan));
+      out_ << (full ? DrawWholePlan(plan) : DrawPlan(plan));
+    } else if (full) {
+      WriteWholePlan(*made, out_);
     } else {
-      out_ << (full ? FormatWholePlan(*plan) : FormatPlan(*plan));
+      out_ << FormatPlan(plan);
     }
     return kExitFinished;
   }
 
   // Of a program that was predicted already, that one.
-  absl::StatusOr<PlanProto> MakePlanOfChosen() const {
-    ASSIGN_OR_RETURN(const MachineSpeed speed, SpeedFor(spec_, machine_, chosen_.strategy.mesh.size()));
-    const Spread spread = spec_.plan().processes() ? Spread::kProcesses : Spread::kThreads;
-    ProgramOptions options = ReadProgramOptions(spec_, speed);
+  absl::StatusOr<partita::Plan> MakePlanOfChosen() const {
+    ASSIGN_OR_RETURN(const MachineSpeed speed, SpeedFor(flags_, machine_, chosen_.strategy.mesh.size()));
+    const Spread spread = flags_.Bool("processes") ? Spread::kProcesses : Spread::kThreads;
+    ProgramOptions options = ReadProgramOptions(flags_, speed);
     options.count_votes = spread == Spread::kProcesses;
     options.given = AssumedForms(model_.graph);
     Program made;

@@ -282,7 +282,7 @@ absl::StatusOr<int> RunTrain(const ContextOf<RunSpec>& context) {
   AddTraining(result, accuracies, report);
   report.set_decode_memory_bytes(prepared.data.decode_bytes);
   if (prepared.target) *report.mutable_target() = prepared.target->ToProto();
-  AddTraffic(*prepared.session, kTrainEntry, result.traffic, result.steps_of, report);
+  const absl::Status counted = AddTraffic(*prepared.session, kTrainEntry, result.traffic, result.steps_of, report);
   const absl::Status remembered = AddMemory(*prepared.session, report);
   absl::StatusOr<std::vector<RankCommunication>> overlapped{std::vector<RankCommunication>()};
   if (communication) overlapped = communication->Job();
@@ -292,6 +292,7 @@ absl::StatusOr<int> RunTrain(const ContextOf<RunSpec>& context) {
   if (speaks) RETURN_IF_ERROR(SaveReport(report, context.spec));
   RETURN_IF_ERROR(trained);
   RETURN_IF_ERROR(saved);
+  RETURN_IF_ERROR(counted);
   RETURN_IF_ERROR(remembered);
   RETURN_IF_ERROR(overlapped.status());
   RETURN_IF_ERROR(compared);

@@ -13,7 +13,8 @@ const AxisLayout R = AxisLayout::Replicate(), P = AxisLayout::Partial(), S0 = Ax
 
 std::optional<Displacement> Between(const Program& program, int from, int to) {
   const Graph& graph = program.graph(kTrainEntry);
-  return AlikeRanks(program, graph).Between({from, Localize(graph, from)}, {to, Localize(graph, to)});
+  AlikeRanks alike(program, graph);
+  return alike.Between(alike.ShareOf(from), alike.ShareOf(to));
 }
 
 // x[0:2], x[2:4], ... of 7: the last block is smaller.

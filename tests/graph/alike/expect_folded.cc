@@ -13,12 +13,17 @@ namespace partita {
 namespace {
 
 int CountDisplaced(const Program& program, const Graph& entry) {
-  const AlikeRanks alike(program, entry);
+  AlikeRanks alike(program, entry);
   std::vector<RankShare> models;
   int displaced = 0;
   for (int rank = 0; rank < program.ranks(); ++rank) {
-    RankShare share{rank, Localize(entry, rank)};
-    const auto like = [&](const RankShare& model) { return alike.Between(model, share).has_value(); };
+    RankShare share = alike.ShareOf(rank);
+    const auto like = [&](const RankShare& model) {
+      const bool is = alike.Alike(model, share);
+      EXPECT_EQ(alike.Between(model, share).has_value(), is);
+      EXPECT_TRUE(!is || alike.HashOf(model) == alike.HashOf(share)) << "ranks " << model.rank << " and " << rank;
+      return is;
+    };
     if (std::ranges::any_of(models, like)) {
       ++displaced;
     } else {
@@ -59,7 +64,10 @@ int ExpectFolded(const Program& program, const KernelCatalogue& kernels, const S
       if (!alone.ok()) return displaced;
       EXPECT_EQ(ToText((*together)[static_cast<size_t>(rank)]), ToText(*alone));
     }
-    ExpectFirstOfEach(*together, MakeFoldedSchedules(program, entry.graph, kernels, options));
+    const absl::StatusOr<FoldedSchedules> folded = MakeFoldedSchedules(program, entry.graph, kernels, options);
+    ExpectFirstOfEach(*together, folded);
+    if (!folded.ok()) return displaced;
+    EXPECT_EQ(VerifyCollectives(program, folded->ByRank()), absl::OkStatus());
     EXPECT_EQ(VerifySchedules(*together), absl::OkStatus());
     EXPECT_EQ(VerifyCollectives(program, *together), absl::OkStatus());
     displaced += CountDisplaced(program, entry.graph);

@@ -113,6 +113,46 @@ TEST(VerifyCollectives, DifferentCountsAreRefused) {
   wrong.ExpectRefused({"counts 6 and 5"});
 }
 
+// Replicas share the schedule of one of them; each meets in groups of its own.
+TEST(VerifyCollectives, SharedSchedulesAreProvenOfEveryRank) {
+  TestGraph builder({{{"data", 3}, {"model", 2}}});
+  builder.Move("all_gather", "model", builder.Op("fill", "a", {}, {6, 4}, {S0, AxisLayout::Split(1)}), {S0, R});
+  builder.Move("all_reduce", "data", builder.Op("fill", "b", {}, {6}, {P, R}), {R, R});
+  const Program program = ProgramOf(builder.graph);
+  const Graph& graph = program.graph(kTrainEntry);
+  const FoldedSchedules folded = *MakeFoldedSchedules(program, graph, TestKernels());
+  std::vector<const Schedule*> by_rank = folded.ByRank();
+  ASSERT_EQ(by_rank[4], by_rank[0]);
+  EXPECT_EQ(VerifyCollectives(program, by_rank), absl::OkStatus());
+
+  const auto with = [&](Schedule of_4) {
+    by_rank[4] = &of_4;
+    return std::string(VerifyCollectives(program, by_rank).message());
+  };
+  const std::vector<int> rank_4 = {4};
+  const Schedule own = SchedulesOfRanks(program, graph, folded, rank_4)[0];
+  const auto gather = static_cast<size_t>(FindLaunch(own, "a@all_gather"));
+  EXPECT_EQ(with(own), "");
+  Schedule elsewhere = own;
+  std::get<CollectiveLaunch>(elsewhere.launches[gather].work).group =
+      std::get<CollectiveLaunch>(folded.schedules[0].launches[gather].work).group;
+  EXPECT_NE(with(elsewhere).find("where the rank is no member"), std::string::npos) << with(elsewhere);
+  Schedule larger = own;
+  for (int64_t& count : std::get<CollectiveLaunch>(larger.launches[gather].work).send_counts) ++count;
+  EXPECT_NE(with(larger).find("blocks differ"), std::string::npos) << with(larger);
+  Schedule shorter = own;
+  shorter.launches.erase(shorter.launches.begin() + static_cast<std::ptrdiff_t>(gather));
+  EXPECT_NE(with(shorter), "");
+
+  Program without = program;
+  const GroupKey key = program.groups[std::get<CollectiveLaunch>(own.launches[gather].work).group].key;
+  for (CommunicationGroup& group : without.groups) {
+    if (group.key == key && group.ranks[0] == 4) group.ranks = {0, 1};
+  }
+  const std::string refusal(VerifyCollectives(without, folded.ByRank()).message());
+  EXPECT_NE(refusal.find("where the rank is no member"), std::string::npos) << refusal;
+}
+
 TEST(VerifyCollectives, DifferentBlocksAreRefused) {
   Meetings wrong;
   wrong.At(1, "d@reduce_scatter").send_counts = {2, 1, 1, 2};

@@ -30,14 +30,15 @@ TEST(StepPrediction, TakesTheMostOfAnyRank) {
       Schedules({{Work(2), AllReduce(2, 2000, {0})}, {Product(), AllReduce(2, 2000, {0})}});
   schedules[0].memory.total = 900;
   schedules[1].memory.total = 700;
-  const auto reckoned = StepPredictionOf(ToyProgram(), schedules, ToyCluster(2), {});
+  const std::vector<const Schedule*> by_rank = {&schedules[0], &schedules[1]};
+  const auto reckoned = StepPredictionOf(ToyProgram(), by_rank, ToyCluster(2), {});
   ASSERT_TRUE(reckoned.ok()) << reckoned.status();
   EXPECT_NEAR(reckoned->step * 1e6, 12 + 4, 1e-3);
   EXPECT_NEAR(reckoned->compute * 1e6, 12, 1e-3);
   EXPECT_NEAR(reckoned->communication * 1e6, 10 + 4, 1e-3) << "of rank 0, with its waiting";
   EXPECT_EQ(reckoned->memory_bytes, 900);
   const std::string signature = SignatureOf(std::get<KernelLaunch>(Product().work).node);
-  const auto measured = StepPredictionOf(ToyProgram(), schedules, ToyCluster(2), {{signature, 5e-6}});
+  const auto measured = StepPredictionOf(ToyProgram(), by_rank, ToyCluster(2), {{signature, 5e-6}});
   ASSERT_TRUE(measured.ok()) << measured.status();
   EXPECT_NEAR(measured->step * 1e6, 5 + 4, 1e-3);
   EXPECT_NEAR(measured->compute * 1e6, 5, 1e-3);

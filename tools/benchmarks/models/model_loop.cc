@@ -113,11 +113,12 @@ class ModelLoop {
   int64_t PlannedProcessBytes() const {
     const Session& session = training_->session();
     if (!session.gpu_name().empty()) return 0;
-    int64_t arenas = 0;
-    for (int rank = 0; rank < session.ranks(); ++rank) arenas += session.PlannedMemory(rank).total;
-    return training_->ready_bytes() + PlanProcess(session.program(), session.schedules(kTrainEntry),
-                                                  session.schedules(kEvaluateEntry), session.local_ranks(), arenas)
-                                          .total();
+    int64_t arenas = 0, launches = 0;
+    for (const int rank : session.local_ranks()) {
+      arenas += session.PlannedMemory(rank).total;
+      launches += static_cast<int64_t>(session.schedule(kTrainEntry, rank).launches.size());
+    }
+    return training_->ready_bytes() + PlanProcess(session.program(), session.local_ranks(), launches, arenas).total();
   }
 
   std::string model_;

@@ -56,8 +56,10 @@ absl::StatusOr<double> Predict(Case& one) {
   ASSIGN_OR_RETURN(const Profile profile, MeasureMachine(one.model, {&one.strategy, 1}, options));
   ASSIGN_OR_RETURN(const Cluster cluster, ClusterOf(profile, /*processes=*/false));
   const Session& session = one.training->session();
-  ASSIGN_OR_RETURN(const StepPrediction predicted, StepPredictionOf(session.program(), session.schedules(kTrainEntry),
-                                                                    cluster, KernelTimesFor(profile, one.row.ranks)));
+  FoldedSchedules storage;
+  ASSIGN_OR_RETURN(const std::vector<const Schedule*> schedules, session.AllSchedules(kTrainEntry, storage));
+  ASSIGN_OR_RETURN(const StepPrediction predicted,
+                   StepPredictionOf(session.program(), schedules, cluster, KernelTimesFor(profile, one.row.ranks)));
   one.kinds.Add(predicted.simulated, session.program());
   return predicted.step;
 }

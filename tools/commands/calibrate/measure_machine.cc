@@ -174,8 +174,10 @@ class Calibration {
     RETURN_IF_ERROR(DescribeMachine(company));
     ASSIGN_OR_RETURN(const Cluster cluster, ClusterOf(profile_, /*processes=*/false));
     const Session& session = *measured.session;
-    ASSIGN_OR_RETURN(const StepPrediction predicted, StepPredictionOf(session.program(), session.schedules(kTrainEntry),
-                                                                      cluster, MediansOf(measured.kernels)));
+    FoldedSchedules storage;
+    ASSIGN_OR_RETURN(const std::vector<const Schedule*> schedules, session.AllSchedules(kTrainEntry, storage));
+    ASSIGN_OR_RETURN(const StepPrediction predicted,
+                     StepPredictionOf(session.program(), schedules, cluster, MediansOf(measured.kernels)));
     return StretchOf(measured.seconds, predicted.step, predicted.compute);
   }
 

@@ -12,15 +12,12 @@ constexpr int64_t kBytesOfNode = int64_t{4} << 10, kBytesOfLaunch = int64_t{6} <
 
 }  // namespace
 
-PlannedProcess PlanProcess(const Program& program, const std::vector<Schedule>& train,
-                           const std::vector<Schedule>& evaluate, std::span<const int> ranks, int64_t arenas) {
+PlannedProcess PlanProcess(const Program& program, std::span<const int> ranks, int64_t launches, int64_t arenas) {
   const auto nodes = static_cast<int64_t>(program.graph(kTrainEntry).nodes().size());
-  int64_t launches = 0;
-  for (const int rank : ranks) launches += static_cast<int64_t>(train[static_cast<size_t>(rank)].launches.size());
   PlannedProcess process;
   process.arenas = arenas;
-  process.batches = PrefetchedBytes(*program.Find(kTrainEntry), train, ranks) +
-                    PrefetchedBytes(*program.Find(kEvaluateEntry), evaluate, ranks);
+  process.batches =
+      PrefetchedBytes(*program.Find(kTrainEntry), ranks) + PrefetchedBytes(*program.Find(kEvaluateEntry), ranks);
   process.program = kBytesOfProgram + nodes * kBytesOfNode + launches * kBytesOfLaunch;
   return process;
 }

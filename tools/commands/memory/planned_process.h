@@ -4,10 +4,8 @@
 
 #include <cstdint>
 #include <span>
-#include <vector>
 
 #include "graph/ir/program.h"
-#include "graph/schedule/schedule.h"
 
 namespace partita {
 
@@ -19,10 +17,8 @@ struct PlannedProcess {
   int64_t total() const { return arenas + batches + program; }
 };
 
-// The memory of the process with these ranks, whose arenas take `arenas` bytes. `train`, `evaluate`: the schedules of
-// all ranks.
-PlannedProcess PlanProcess(const Program& program, const std::vector<Schedule>& train,
-                           const std::vector<Schedule>& evaluate, std::span<const int> ranks, int64_t arenas);
+// The memory of the process with these ranks, which have `launches` in a training step and arenas of `arenas` bytes.
+PlannedProcess PlanProcess(const Program& program, std::span<const int> ranks, int64_t launches, int64_t arenas);
 
 }  // namespace partita
 

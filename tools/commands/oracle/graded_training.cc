@@ -29,9 +29,10 @@ void Add(const std::string& term, double predicted, double measured, ReportProto
 }  // namespace
 
 absl::StatusOr<GradedTraining> GradedTraining::Begin(Session& session, const Machine& machine) {
-  ASSIGN_OR_RETURN(StepPrediction predicted,
-                   StepPredictionOf(session.program(), session.schedules(kTrainEntry), machine.cluster,
-                                    KernelTimesOf(machine, session.ranks())));
+  FoldedSchedules storage;
+  ASSIGN_OR_RETURN(const std::vector<const Schedule*> schedules, session.AllSchedules(kTrainEntry, storage));
+  ASSIGN_OR_RETURN(StepPrediction predicted, StepPredictionOf(session.program(), schedules, machine.cluster,
+                                                              KernelTimesOf(machine, session.ranks())));
   return GradedTraining(session, machine, std::move(predicted));
 }
 
@@ -45,6 +46,7 @@ GradedTraining::GradedTraining(Session& session, const Machine& machine, StepPre
   for (const RankTimeline& timeline : predicted_.simulated.timelines) {
     RaiseTo(KindSecondsOf(timeline.spans, session.program()), predicted_kinds_);
   }
+  predicted_.simulated = {};  // of launches that the session does not keep
 }
 
 absl::Status GradedTraining::AddTo(ReportProto& report) const {

@@ -1,6 +1,7 @@
 #include "tools/commands/output/plan_processes.h"
 
 #include <numeric>
+#include <vector>
 
 #include "tools/commands/memory/planned_process.h"
 
@@ -18,17 +19,18 @@ std::vector<std::vector<int>> RanksOfProcesses(int ranks, Spread spread) {
 
 }  // namespace
 
-void AddProcesses(const Program& program, const Backend& backend, const std::vector<Schedule>& train,
-                  const std::vector<Schedule>& evaluate, PlanProto& plan) {
+void AddProcesses(const Program& program, const Backend& backend, std::span<const Schedule* const> train,
+                  PlanProto& plan) {
   if (backend.device_name() != "host") return;
   for (const std::vector<int>& ranks : RanksOfProcesses(program.ranks(), backend.spread())) {
     PlanProcessProto* const process = plan.add_processes();
-    int64_t arenas = 0;
+    int64_t arenas = 0, launches = 0;
     for (const int rank : ranks) {
       process->add_ranks(rank);
       arenas += plan.ranks(rank).memory().total_bytes();
+      launches += static_cast<int64_t>(train[static_cast<size_t>(rank)]->launches.size());
     }
-    const PlannedProcess planned = PlanProcess(program, train, evaluate, ranks, arenas);
+    const PlannedProcess planned = PlanProcess(program, ranks, launches, arenas);
     process->set_arena_bytes(planned.arenas);
     process->set_batch_bytes(planned.batches);
     process->set_program_bytes(planned.program);

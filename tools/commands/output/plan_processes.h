@@ -2,7 +2,7 @@
 #ifndef PARTITA_TOOLS_COMMANDS_OUTPUT_PLAN_PROCESSES_H_
 #define PARTITA_TOOLS_COMMANDS_OUTPUT_PLAN_PROCESSES_H_
 
-#include <vector>
+#include <span>
 
 #include "graph/ir/program.h"
 #include "graph/schedule/schedule.h"
@@ -11,9 +11,9 @@
 
 namespace partita {
 
-// `plan` has the memory of all ranks already; `train` and `evaluate` are their schedules. On a GPU nothing is said.
-void AddProcesses(const Program& program, const Backend& backend, const std::vector<Schedule>& train,
-                  const std::vector<Schedule>& evaluate, PlanProto& plan);
+// `plan` has the memory of all ranks already; `train`: by rank, their schedules. On a GPU nothing is said.
+void AddProcesses(const Program& program, const Backend& backend, std::span<const Schedule* const> train,
+                  PlanProto& plan);
 
 }  // namespace partita
 

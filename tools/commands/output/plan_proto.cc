@@ -4,6 +4,7 @@
 #include <map>
 
 #include "graph/ir/group_key.h"
+#include "graph/ir/group_table.h"
 #include "graph/ir/node_flops.h"
 #include "graph/ir/op_definition.h"
 #include "graph/make_program.h"
@@ -61,12 +62,20 @@ void AddGroups(const Program& program, PlanProto& plan) {
 }
 
 // Every rank of a group takes part in all its collectives: its first one counts them.
-void CountCollectives(const Program& program, const Schedule& schedule, PlanProto& plan) {
-  for (const Launch& launch : schedule.launches) {
-    const auto* const collective = std::get_if<CollectiveLaunch>(&launch.work);
-    if (collective == nullptr || program.groups[collective->group].ranks[0] != schedule.rank) continue;
-    PlanGroupProto* const group = plan.mutable_groups(collective->group);
-    group->set_operations(group->operations() + 1);
+void CountCollectives(const Program& program, const FoldedSchedules& train, PlanProto& plan) {
+  const GroupTable groups(program);
+  std::vector<std::vector<int>> calls;  // by schedule and key of a group
+  for (const Schedule& schedule : train.schedules) {
+    std::vector<int>& by_key = calls.emplace_back(static_cast<size_t>(groups.keys()), 0);
+    for (const Launch& launch : schedule.launches) {
+      const auto* const collective = std::get_if<CollectiveLaunch>(&launch.work);
+      if (collective != nullptr) ++by_key[static_cast<size_t>(groups.KeyOf(collective->group))];
+    }
+  }
+  for (int g = 0; g < static_cast<int>(program.groups.size()); ++g) {
+    const int first = program.groups[static_cast<size_t>(g)].ranks[0];
+    const auto place = static_cast<size_t>(train.of_rank[static_cast<size_t>(first)]);
+    plan.mutable_groups(g)->set_operations(calls[place][static_cast<size_t>(groups.KeyOf(g))]);
   }
 }
 
@@ -223,13 +232,11 @@ PlanTimeProto TimeProto(const StepTimes& times) {
   return time;
 }
 
-absl::Status SetTimes(const Program& program, const std::vector<Schedule>& schedules, const Cluster& cluster,
+absl::Status SetTimes(const Program& program, std::span<const Schedule* const> schedules, const Cluster& cluster,
                       const KernelTimes& times, const std::string& trace, PlanProto& plan) {
   RETURN_IF_ERROR(CheckFits(schedules, cluster));
   plan.set_cluster(cluster.name);
-  std::vector<const Schedule*> by_rank;
-  for (const Schedule& schedule : schedules) by_rank.push_back(&schedule);
-  ASSIGN_OR_RETURN(const SimulatedStep step, Simulate(program, by_rank, cluster, {.times = times}));
+  ASSIGN_OR_RETURN(const SimulatedStep step, Simulate(program, schedules, cluster, {.times = times}));
   std::vector<PlanTimeProto> classes;
   for (const RankTimeline& timeline : step.timelines) classes.push_back(TimeProto(TimesOf(timeline.spans)));
   for (int r = 0; r < program.ranks(); ++r) *plan.mutable_ranks(r)->mutable_time() = classes[step.of_rank[r]];
@@ -252,40 +259,45 @@ void AddRooms(const Cluster& cluster, PlanProto& plan) {
   }
 }
 
-struct ArenaUse {
-  MemoryUse memory;
-  int64_t largest_workspace = 0;
+// By rank: the memory of its largest arena, of all entry points.
+class LargestArenas {
+ public:
+  explicit LargestArenas(int ranks) : by_rank_(static_cast<size_t>(ranks)) {}
+
+  void Take(const FoldedSchedules& folded) {
+    std::vector<PlanMemoryProto> memory(folded.schedules.size());
+    for (size_t s = 0; s < memory.size(); ++s) {
+      SetMemory(folded.schedules[s].memory, memory[s]);
+      memory[s].set_largest_workspace_bytes(LargestWorkspace(folded.schedules[s]));
+    }
+    for (size_t r = 0; r < by_rank_.size(); ++r) {
+      const PlanMemoryProto& own = memory[static_cast<size_t>(folded.of_rank[r])];
+      if (own.total_bytes() > by_rank_[r].total_bytes()) by_rank_[r] = own;
+    }
+  }
+
+  const PlanMemoryProto& Of(int rank) const { return by_rank_[static_cast<size_t>(rank)]; }
+
+ private:
+  std::vector<PlanMemoryProto> by_rank_;
 };
 
-void TakeLarger(const std::vector<Schedule>& schedules, std::vector<ArenaUse>& largest) {
-  largest.resize(schedules.size());
-  for (size_t r = 0; r < schedules.size(); ++r) {
-    if (schedules[r].memory.total <= largest[r].memory.total) continue;
-    largest[r] = {schedules[r].memory, LargestWorkspace(schedules[r])};
+// One for each schedule: what a rank does and how much, without the rank.
+absl::StatusOr<std::vector<PlanRankProto>> KindsOf(const FoldedSchedules& train, const KernelLibrary& kernels) {
+  std::vector<PlanRankProto> kinds;
+  for (const Schedule& schedule : train.schedules) {
+    RETURN_IF_ERROR(AddLaunches(schedule, kernels, kinds.emplace_back()));
   }
-}
-
-// By rank, of the largest of all entry points; those of training and evaluation are given.
-absl::StatusOr<std::vector<ArenaUse>> LargestArenas(const Program& program, const Backend& backend,
-                                                    const std::vector<Schedule>& train,
-                                                    const std::vector<Schedule>& evaluate) {
-  std::vector<ArenaUse> largest;
-  TakeLarger(train, largest);
-  TakeLarger(evaluate, largest);
-  for (const EntryPoint& entry : program.entries) {
-    if (entry.name == kTrainEntry || entry.name == kEvaluateEntry) continue;
-    ASSIGN_OR_RETURN(const std::vector<Schedule> schedules, backend.MakeSchedules(program, entry.graph));
-    TakeLarger(schedules, largest);
-  }
-  return largest;
+  return kinds;
 }
 
 }  // namespace
 
-absl::StatusOr<PlanProto> MakePlan(const std::string& model, const Program& program, const Backend& backend,
-                                   const Cluster* cluster, const KernelTimes& times, const std::string& trace) {
+absl::StatusOr<Plan> MakePlan(const std::string& model, const Program& program, const Backend& backend,
+                              const Cluster* cluster, const KernelTimes& times, const std::string& trace) {
   if (cluster != nullptr) RETURN_IF_ERROR(CheckRanks(*cluster, program.ranks()));
-  PlanProto plan;
+  Plan made;
+  PlanProto& plan = made.proto;
   plan.set_schema_version(1);
   plan.set_tool_version(kToolVersion);
   plan.set_model(model);
@@ -293,22 +305,35 @@ absl::StatusOr<PlanProto> MakePlan(const std::string& model, const Program& prog
   AddMeshes(program.meshes, plan);
   AddGroups(program, plan);
   AddNodes(program, plan);
-  ASSIGN_OR_RETURN(const std::vector<Schedule> train, backend.MakeSchedules(program, program.graph(kTrainEntry)));
-  ASSIGN_OR_RETURN(const std::vector<Schedule> evaluate, backend.MakeSchedules(program, program.graph(kEvaluateEntry)));
-  ASSIGN_OR_RETURN(const std::vector<ArenaUse> largest, LargestArenas(program, backend, train, evaluate));
+  ASSIGN_OR_RETURN(const FoldedSchedules train, backend.MakeFoldedSchedules(program, program.graph(kTrainEntry)));
+  LargestArenas arenas(program.ranks());
+  arenas.Take(train);
+  ASSIGN_OR_RETURN(const FoldedSchedules evaluate, backend.MakeFoldedSchedules(program, program.graph(kEvaluateEntry)));
+  arenas.Take(evaluate);
+  for (const EntryPoint& entry : program.entries) {
+    if (entry.name == kTrainEntry || entry.name == kEvaluateEntry) continue;
+    ASSIGN_OR_RETURN(const FoldedSchedules other, backend.MakeFoldedSchedules(program, entry.graph));
+    arenas.Take(other);
+  }
+  ASSIGN_OR_RETURN(std::vector<PlanRankProto> kinds, KindsOf(train, backend.kernels()));
+  for (PlanRankProto& kind : kinds) made.launches.push_back(std::move(*kind.mutable_nodes()));
+  made.of_rank = train.of_rank;
   for (int r = 0; r < program.ranks(); ++r) {
+    const PlanRankProto& kind = kinds[static_cast<size_t>(train.of_rank[static_cast<size_t>(r)])];
     PlanRankProto* const rank = plan.add_ranks();
     rank->set_rank(r);
-    RETURN_IF_ERROR(AddLaunches(train[r], backend.kernels(), *rank));
-    SetMemory(largest[r].memory, *rank->mutable_memory());
-    rank->mutable_memory()->set_largest_workspace_bytes(largest[r].largest_workspace);
-    CountCollectives(program, train[r], plan);
+    rank->set_flops(kind.flops());
+    rank->set_launches(kind.launches());
+    rank->set_roofline_seconds(kind.roofline_seconds());
+    *rank->mutable_memory() = arenas.Of(r);
   }
-  AddProcesses(program, backend, train, evaluate, plan);
-  if (cluster == nullptr) return plan;
+  CountCollectives(program, train, plan);
+  const std::vector<const Schedule*> by_rank = train.ByRank();
+  AddProcesses(program, backend, by_rank, plan);
+  if (cluster == nullptr) return made;
   AddRooms(*cluster, plan);
-  RETURN_IF_ERROR(SetTimes(program, train, *cluster, times, trace, plan));
-  return plan;
+  RETURN_IF_ERROR(SetTimes(program, by_rank, *cluster, times, trace, plan));
+  return made;
 }
 
 }  // namespace partita

@@ -2,7 +2,9 @@
 #ifndef PARTITA_TOOLS_COMMANDS_OUTPUT_PLAN_PROTO_H_
 #define PARTITA_TOOLS_COMMANDS_OUTPUT_PLAN_PROTO_H_
 
+#include <ostream>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "graph/ir/program.h"
@@ -13,17 +15,34 @@
 
 namespace partita {
 
-// The same arguments give the same message. Errors are those of MakeSchedule, with the rank. With a cluster, which is
+using PlanLaunches = google::protobuf::RepeatedPtrField<PlanLocalProto>;
+
+// Alike ranks share their launches (graph/alike), so a plan's size does not grow with the launches of all ranks.
+struct Plan {
+  PlanProto proto;                     // ranks without `nodes`
+  std::vector<PlanLaunches> launches;  // `nodes` of each kind of ranks
+  std::vector<int> of_rank;            // by rank: the index in `launches`
+
+  const PlanLaunches& LaunchesOf(int rank) const {
+    return launches[static_cast<size_t>(of_rank[static_cast<size_t>(rank)])];
+  }
+};
+
+// The same arguments give the same plan. Errors are those of MakeSchedule, with the rank. With a cluster, which is
 // not nullptr, also how long a step takes there, simulated, with kernels as measured in `times`, and its timeline goes
 // to the file `trace` unless that is empty; kInvalidArgument: it has fewer devices than there are ranks;
 // kResourceExhausted: ranks do not fit into its memory.
-absl::StatusOr<PlanProto> MakePlan(const std::string& model, const Program& program, const Backend& backend,
-                                   const Cluster* cluster = nullptr, const KernelTimes& times = {},
-                                   const std::string& trace = "");
+absl::StatusOr<Plan> MakePlan(const std::string& model, const Program& program, const Backend& backend,
+                              const Cluster* cluster = nullptr, const KernelTimes& times = {},
+                              const std::string& trace = "");
 
 // As text: a summary for a screen of 24 lines and 100 columns, with a legend; or tables of everything.
 std::string FormatPlan(const PlanProto& plan);
-std::string FormatWholePlan(const PlanProto& plan);
+void WriteWholePlan(const Plan& plan, std::ostream& out);
+
+// As the JSON of one PlanProto in which every rank has its nodes (graph/proto_io/print_json.h), which is never whole in
+// memory.
+void WritePlanJson(const Plan& plan, std::ostream& out);
 
 // Pictures in Graphviz's language, with the mesh and its groups: of layers, framed by blocks, with their work and their
 // moves' bytes; or of every node with its layout, framed by phase.

@@ -1,4 +1,4 @@
-// FormatWholePlan: the tables of `trainer plan --full`.
+// WriteWholePlan: the tables of `trainer plan --full`.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -88,9 +88,9 @@ std::string FormatGhosts(const PlanProto& plan) {
   return rows.size() == 1 ? "" : "\nghosts (negative: own elements that are not needed)\n" + FormatTable(rows, 4);
 }
 
-std::string FormatLaunches(const PlanRankProto& rank) {
+std::string FormatLaunches(const PlanLaunches& launches) {
   std::vector<std::vector<std::string>> rows = {{"stream", "launch", "kernel", "local shape", "workspace"}};
-  for (const PlanLocalProto& node : rank.nodes()) {
+  for (const PlanLocalProto& node : launches) {
     const bool kernel = !node.kernel().empty();
     rows.push_back({fmt::format("{}", node.stream()), node.name(), kernel ? node.kernel() : "move",
                     kernel ? fmt::format("[{}]", fmt::join(node.shape(), ",")) : "",
@@ -100,26 +100,26 @@ std::string FormatLaunches(const PlanRankProto& rank) {
 }
 
 // What there is to say of launches: of a kernel that was not to be had, of a workspace that is an estimate.
-std::string FormatRemarks(const PlanRankProto& rank) {
+std::string FormatRemarks(const PlanRankProto& rank, const PlanLaunches& launches) {
   std::vector<std::vector<std::string>> rows = {{"launch", "remark"}};
-  for (const PlanLocalProto& node : rank.nodes()) {
+  for (const PlanLocalProto& node : launches) {
     if (!node.remark().empty()) rows.push_back({node.name(), node.remark()});
   }
   return rows.size() == 1 ? "" : fmt::format("\nremarks on launches of rank {}\n", rank.rank()) + FormatTable(rows, 2);
 }
 
 // What each node takes at least, where the limits of the device are known.
-std::string FormatRoofline(const PlanRankProto& rank) {
+std::string FormatRoofline(const PlanRankProto& rank, const PlanLaunches& launches) {
   if (rank.roofline_seconds() == 0) return "";
   std::vector<std::vector<std::string>> rows = {{"launch", "bound", "engine", "launches", "us"}};
-  for (const PlanLocalProto& node : rank.nodes()) {
+  for (const PlanLocalProto& node : launches) {
     if (!node.has_roofline()) continue;
     const PlanRooflineProto& roofline = node.roofline();
     rows.push_back({node.name(), roofline.bound(), node.engine(), fmt::format("{}", node.launches()),
                     fmt::format("{:.3f}", std::max(roofline.compute_seconds(), roofline.memory_seconds()) * 1e6)});
   }
   return fmt::format("\nleast time of rank {}: {:.1f} us in {} nodes of {} launches\n", rank.rank(),
-                     rank.roofline_seconds() * 1e6, rank.nodes_size(), rank.launches()) +
+                     rank.roofline_seconds() * 1e6, launches.size(), rank.launches()) +
          FormatTable(rows, 3);
 }
 
@@ -139,20 +139,23 @@ std::string FormatTimes(const PlanProto& plan) {
 
 }  // namespace
 
-std::string FormatWholePlan(const PlanProto& plan) {
-  std::string text = fmt::format("model {}, mesh{}\n", plan.model(), FormatMesh(plan)) + FormatBackend(plan.backend());
+void WriteWholePlan(const Plan& made, std::ostream& out) {
+  const PlanProto& plan = made.proto;
+  out << fmt::format("model {}, mesh{}\n", plan.model(), FormatMesh(plan)) << FormatBackend(plan.backend());
   if (plan.groups_size() > 0) {
-    text +=
-        "\ncommunication of a training step (payload: whole buffers; wire: what leaves a rank)\n" + FormatGroups(plan);
+    out << "\ncommunication of a training step (payload: whole buffers; wire: what leaves a rank)\n"
+        << FormatGroups(plan);
   }
-  text += "\nmemory in bytes and work of a training step\n" + FormatMemory(plan) + FormatProcesses(plan) +
-          FormatTimes(plan);
-  text += "\nnodes and layouts\n" + FormatNodes(plan) + kLayoutLegend + FormatGhosts(plan);
-  for (const PlanRankProto& rank : plan.ranks()) {
-    text += fmt::format("\nlaunches of rank {}\n", rank.rank()) + FormatLaunches(rank) + FormatRemarks(rank) +
-            FormatRoofline(rank);
+  out << "\nmemory in bytes and work of a training step\n" << FormatMemory(plan) << FormatProcesses(plan);
+  out << FormatTimes(plan) << "\nnodes and layouts\n" << FormatNodes(plan) << kLayoutLegend << FormatGhosts(plan);
+  std::vector<std::string> tables;
+  for (const PlanLaunches& launches : made.launches) tables.push_back(FormatLaunches(launches));
+  for (int r = 0; r < plan.ranks_size(); ++r) {
+    const PlanRankProto& rank = plan.ranks(r);
+    const PlanLaunches& launches = made.LaunchesOf(r);
+    out << fmt::format("\nlaunches of rank {}\n", rank.rank()) << tables[static_cast<size_t>(made.of_rank[r])]
+        << FormatRemarks(rank, launches) << FormatRoofline(rank, launches);
   }
-  return text;
 }
 
 }  // namespace partita

@@ -20,8 +20,7 @@ namespace partita {
 namespace {
 
 // Collectives of a step that a kernel of the group's first rank waits for, itself or what unpacks it.
-int64_t BlockingCollectives(const Session& session, const std::string& entry, int group) {
-  const Schedule& schedule = session.schedule(entry, session.program().groups[group].ranks[0]);
+int64_t BlockingCollectives(const Program& program, const Schedule& schedule, const GroupKey& key) {
   const int communication = schedule.streams - 1;
   std::vector<int> collective(schedule.launches.size(), -1);  // the last one of the stream, up to a launch
   std::set<int> blocking;
@@ -38,8 +37,9 @@ int64_t BlockingCollectives(const Session& session, const std::string& entry, in
       if (collective[wait] >= 0) blocking.insert(collective[wait]);
     }
   }
-  return std::count_if(blocking.begin(), blocking.end(),
-                       [&](int l) { return std::get<CollectiveLaunch>(schedule.launches[l].work).group == group; });
+  return std::count_if(blocking.begin(), blocking.end(), [&](int l) {
+    return program.groups[std::get<CollectiveLaunch>(schedule.launches[l].work).group].key == key;
+  });
 }
 
 std::string Percent(double fraction) { return fmt::format("{:.2f} %", 100 * fraction); }
@@ -285,9 +285,11 @@ void AddEvaluation(double loss, const Metrics& metrics, const std::vector<std::s
   SetMetrics(metrics, accuracies, *report.mutable_test_metrics());
 }
 
-void AddTraffic(const Session& session, const std::string& entry, const std::vector<GroupTraffic>& traffic,
-                const EntrySteps& steps, ReportProto& report) {
+absl::Status AddTraffic(const Session& session, const std::string& entry, const std::vector<GroupTraffic>& traffic,
+                        const EntrySteps& steps, ReportProto& report) {
   const Program& program = session.program();
+  FoldedSchedules storage;
+  ASSIGN_OR_RETURN(const std::vector<const Schedule*> schedules, session.AllSchedules(entry, storage));
   const std::vector<MoveBytes> predicted = PredictedBytes(session, steps);
   int64_t all = 0;
   for (const auto& [of, count] : steps) all += count;
@@ -299,10 +301,12 @@ void AddTraffic(const Session& session, const std::string& entry, const std::vec
     group->set_predicted_wire_bytes(predicted[g].wire);
     group->set_counted_payload_bytes(traffic[g].bytes.payload);
     group->set_counted_wire_bytes(traffic[g].bytes.wire);
-    group->set_blocking_collectives(BlockingCollectives(session, entry, static_cast<int>(g)));
+    const CommunicationGroup& of = program.groups[g];
+    group->set_blocking_collectives(BlockingCollectives(program, *schedules[of.ranks[0]], of.key));
     const int64_t waits = traffic[g].waits;
     group->set_mean_wait_seconds(waits == 0 ? 0 : traffic[g].wait_seconds / static_cast<double>(waits));
   }
+  return absl::OkStatus();
 }
 
 void AddCommunication(const std::vector<RankCommunication>& ranks, ReportProto& report) {

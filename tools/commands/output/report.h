@@ -25,8 +25,8 @@ void AddTraining(const TrainingResult& result, const std::vector<std::string>& a
 void AddEvaluation(double loss, const Metrics& metrics, const std::vector<std::string>& accuracies,
                    ReportProto& report);
 // `traffic` is of these steps; what blocks is said of one of `entry`.
-void AddTraffic(const Session& session, const std::string& entry, const std::vector<GroupTraffic>& traffic,
-                const EntrySteps& steps, ReportProto& report);
+absl::Status AddTraffic(const Session& session, const std::string& entry, const std::vector<GroupTraffic>& traffic,
+                        const EntrySteps& steps, ReportProto& report);
 // Empty for ranks without peers.
 void AddCommunication(const std::vector<RankCommunication>& ranks, ReportProto& report);
 absl::Status AddMemory(const Session& session, ReportProto& report);

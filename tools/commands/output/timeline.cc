@@ -50,8 +50,9 @@ absl::Status SaveTimelines(std::span<const RankTimeline> timelines, const std::s
 
 absl::Status SaveTimeline(const Session& session, const std::string& path) {
   std::vector<RankTimeline> timelines;
+  const int streams = session.schedule(kTrainEntry, session.local_ranks().front()).streams;
   for (int rank = 0; rank < session.ranks(); ++rank) {
-    timelines.push_back({rank, session.schedule(kTrainEntry, rank).streams, session.Timeline(kTrainEntry, rank)});
+    timelines.push_back({rank, streams, session.Timeline(kTrainEntry, rank)});
   }
   return SaveTimelines(timelines, path);
 }

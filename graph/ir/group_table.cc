@@ -1,4 +1,4 @@
-#include "partitioner/simulate/group_table.h"
+#include "graph/ir/group_table.h"
 
 #include <map>
 

@@ -1,6 +1,6 @@
-// A program's groups, indexed by the keys that ranks look them up by.
-#ifndef PARTITA_PARTITIONER_SIMULATE_GROUP_TABLE_H_
-#define PARTITA_PARTITIONER_SIMULATE_GROUP_TABLE_H_
+// A program's groups, indexed by key and rank.
+#ifndef PARTITA_GRAPH_IR_GROUP_TABLE_H_
+#define PARTITA_GRAPH_IR_GROUP_TABLE_H_
 
 #include <vector>
 
@@ -13,9 +13,9 @@ class GroupTable {
   explicit GroupTable(const Program& program);
 
   int keys() const { return static_cast<int>(by_rank_.size()); }
-  // The place of a group's key among all.
+  // The index of a group's key among all keys.
   int KeyOf(int group) const { return keys_[static_cast<size_t>(group)]; }
-  // The group by that key that the rank is in; -1: none.
+  // The group by that key that contains the rank; -1: none.
   int GroupOf(int key, int rank) const { return by_rank_[static_cast<size_t>(key)][static_cast<size_t>(rank)]; }
 
  private:
@@ -25,4 +25,4 @@ class GroupTable {
 
 }  // namespace partita
 
-#endif  // PARTITA_PARTITIONER_SIMULATE_GROUP_TABLE_H_
+#endif  // PARTITA_GRAPH_IR_GROUP_TABLE_H_
