@@ -7,7 +7,6 @@
 #include <set>
 
 #include "graph/derive/adjoint.h"
-#include "graph/derive/append_update.h"
 #include "graph/derive/choose_layout.h"
 #include "graph/derive/count_votes.h"
 #include "graph/derive/partition.h"
@@ -28,6 +27,7 @@
 #include "graph/passes/run_passes.h"
 #include "graph/passes/unroll_micro_batches.h"
 #include "graph/recompute/recompute.h"
+#include "graph/update/append_update.h"
 #include "graph/value/node_name.h"
 #include "runtime/base/check.h"
 #include "runtime/base/exhaustion.h"

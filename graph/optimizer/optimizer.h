@@ -46,14 +46,21 @@ struct Slot {
   double initial = 0;
 };
 
-// How one parameter w with gradient g is updated:
+// An op over one parameter w and its gradient g:
 //   w', slots'... = op(w, g, slots..., scalars...)
 // The scalars are those that the op declares behind its slots, by their names: `rate`, `apply` (0: all stay as they
-// are), `clip` (1 if absent: what the gradient is multiplied by) and `iteration`.
-struct UpdateRule {
+// are), `clip` (1 if absent: what the gradient is multiplied by), `iteration`, and `w_squares` and `g_squares`, the
+// sums of squares of the whole w and g.
+struct UpdatePhase {
   std::string op;
   Attributes attributes;
   std::vector<Slot> slots;
+};
+
+// How a parameter is updated.
+struct UpdateRule : UpdatePhase {
+  // The phase before: its first output, a direction, takes the place of g, and of w only its slots change.
+  std::optional<UpdatePhase> direction = {};
   // The op that updates a few rows of a table: w', slots'... = op_of_rows(w, ids, rows, slots..., scalars...). Empty:
   // none.
   std::string op_of_rows = {};

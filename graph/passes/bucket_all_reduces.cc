@@ -126,7 +126,8 @@ class Bucketer {
     bucket.members.push_back(id);
     for (ValueId input : node.inputs) bucket.bytes += LocalBytes(graph_, input);
     for (ValueId output : node.outputs) bucket_of_[output] = &bucket;
-    if (bucket.bytes < limit_) return;
+    const bool only_for_update = node.phase == Phase::kUpdate && !gradients_[id];
+    if (bucket.bytes < limit_ || (only_for_update && limit_ > 0)) return;
     const NodeId later = gradients_[id] && limit_ > 0 ? waited_.BetterAfter(id) : -1;
     if (later < 0) return Close(bucket);
     Hold(bucket, later);

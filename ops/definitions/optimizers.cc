@@ -1,6 +1,8 @@
 // The optimizers, and the ops by which they update parameters, made from the list of updates.
-//   w', slots'... = update(w, g, slots..., rate, apply?, clip?, iteration if it counts steps)
-// All tensors are split alike; the outputs take the places of w and the slots, and are what these were if apply is 0.
+//   w', slots'... = update(w, g, slots..., rate, apply?, clip?, iteration if it counts steps, norms if it reads them)
+// All tensors are split alike; the outputs take the places of w and the slots, and are what these were if apply is 0. A
+// direction takes the place of g, not of w. Norms are two scalars, w_squares and g_squares.
+#include <functional>
 #include <utility>
 
 #include "ops/definitions/definitions.h"
@@ -9,6 +11,7 @@
 #include "ops/forms/op_rules.h"
 #include "ops/functors/updates/row_updates.h"
 #include "ops/functors/updates/updates.h"
+#include "ops/values/update_attributes.h"
 #include "runtime/base/status.h"
 
 namespace partita {
@@ -22,11 +25,12 @@ struct Number {
 // What an update says of itself.
 struct Description {
   std::string name;
-  bool is_optimizer, counts_steps, reads_rate, is_trained;
+  bool is_optimizer, is_direction, counts_steps, reads_rate, reads_norms, is_trained;
   double flops;
-  std::vector<Slot> slots;
-  std::vector<std::string> initial_attributes;  // of each slot; "": it begins as it says itself
-  std::vector<Number> numbers;
+  std::vector<Slot> slots = {};
+  std::vector<std::string> initial_attributes = {};  // of each slot; "": it begins as it says itself
+  std::vector<Number> numbers = {};
+  std::function<absl::Status(const Attributes&)> check = {};  // of numbers that are in range each
 };
 
 Attribute ValueOf(double number, bool is_flag) {
@@ -47,8 +51,31 @@ constexpr bool ReadsRate() {
 }
 
 template <typename F>
+constexpr bool IsDirection() {
+  if constexpr (requires { F::kIsDirection; }) return F::kIsDirection;
+  return false;
+}
+
+template <typename F>
+absl::Status CheckTogether(const Attributes& attributes) {
+  if constexpr (requires(const F& update) { update.Fault(); }) {
+    const char* const fault = UpdateOf<F>(attributes).Fault();
+    if (fault != nullptr) return absl::InvalidArgumentError(fault);
+  }
+  return absl::OkStatus();
+}
+
+template <typename F>
 Description Describe() {
-  Description update{F::kName, F::kIsOptimizer, F::kCountsSteps, ReadsRate<F>(), IsTrained<F>(), F::kFlops, {}, {}, {}};
+  Description update{.name = F::kName,
+                     .is_optimizer = F::kIsOptimizer,
+                     .is_direction = IsDirection<F>(),
+                     .counts_steps = F::kCountsSteps,
+                     .reads_rate = ReadsRate<F>(),
+                     .reads_norms = ReadsNorms<F>,
+                     .is_trained = IsTrained<F>() && !IsDirection<F>(),
+                     .flops = F::kFlops,
+                     .check = CheckTogether<F>};
   for (const UpdateSlot& slot : F::kSlots) {
     update.slots.push_back({slot.name, slot.initial});
     update.initial_attributes.emplace_back(slot.initial_attribute == nullptr ? "" : slot.initial_attribute);
@@ -83,7 +110,11 @@ ShapeFunction UpdateShape(const Description& update) {
     RETURN_IF_ERROR(CheckLike(node, input++, "clip", {}, "a scalar"));
     if (update.counts_steps) {
       RETURN_IF_ERROR(CheckDType(node, input, "iteration", DType::kI32));
-      RETURN_IF_ERROR(CheckShape(node, input, "iteration", {}, "a scalar"));
+      RETURN_IF_ERROR(CheckShape(node, input++, "iteration", {}, "a scalar"));
+    }
+    if (update.reads_norms) {
+      RETURN_IF_ERROR(CheckLike(node, input++, "w_squares", {}, "a scalar"));
+      RETURN_IF_ERROR(CheckLike(node, input++, "g_squares", {}, "a scalar"));
     }
     for (const Number& number : update.numbers) {
       if (IsFlag(number)) continue;
@@ -108,7 +139,7 @@ RulesFunction UpdateRules(size_t tensors, size_t inputs, size_t outputs) {
 OpDefinition UpdateOp(const Description& update) {
   const int slots = static_cast<int>(update.slots.size()), tensors = 2 + slots;
   Op op(update.name);
-  op.Internal().Inputs({"w", "g"}).Outputs(1 + slots).InPlace(0, 0);
+  op.Internal().Inputs({"w", "g"}).Outputs(1 + slots).InPlace(update.is_direction ? 1 : 0, 0);
   for (int s = 0; s < slots; ++s) op.Inputs({update.slots[s].name}).InPlace(2 + s, 1 + s);
   update.reads_rate ? op.Inputs({"rate"}) : op.Optional("rate");
   op.Gate("apply").Optional("clip");
@@ -117,10 +148,12 @@ OpDefinition UpdateOp(const Description& update) {
     op.Inputs({"iteration"});
     shared.push_back(tensors + 3);
   }
+  const size_t scalars = 1 + shared.size() + (update.reads_norms ? 2 : 0);
+  if (update.reads_norms) op.Inputs({"w_squares", "g_squares"});
   op.Attribute(kRateFactor, 1.0);
   for (const Number& number : update.numbers) op.Attribute(number.definition.name, number.definition.type_and_default);
   return op.Shape(UpdateShape(update))
-      .Rules(UpdateRules(tensors, tensors + 1 + shared.size(), 1 + update.slots.size()))
+      .Rules(UpdateRules(tensors, tensors + scalars, 1 + update.slots.size()))
       .Flops([flops = update.flops](const NodeView& node) { return flops * Count(node.inputs[0]->shape); })
       .Together(shared)
       .MembersDiffer()
@@ -132,16 +165,16 @@ OpDefinition UpdateOp(const Description& update) {
 OptimizerDefinition OptimizerOf(const Description& update) {
   OptimizerDefinition optimizer{update.name, {}, {}, {}};
   for (const Number& number : update.numbers) optimizer.attributes.push_back(number.definition);
-  optimizer.check = [numbers = update.numbers](const Attributes& attributes) -> absl::Status {
-    for (const Number& number : numbers) {
+  optimizer.check = [update](const Attributes& attributes) -> absl::Status {
+    for (const Number& number : update.numbers) {
       if (IsFlag(number)) continue;
       const std::string& name = number.definition.name;
       RETURN_IF_ERROR(CheckRange("optimizer." + name, attributes.Float(name), number.least, number.below));
     }
-    return absl::OkStatus();
+    return update.check(attributes);
   };
   optimizer.rule = [update](const Attributes& attributes) {
-    UpdateRule rule{update.name, attributes, update.slots};
+    UpdateRule rule{{update.name, attributes, update.slots}};
     for (size_t s = 0; s < rule.slots.size(); ++s) {
       const std::string& said = update.initial_attributes[s];
       if (!said.empty()) rule.slots[s].initial = attributes.Float(said);
@@ -155,14 +188,9 @@ OptimizerDefinition OptimizerOf(const Description& update) {
 OptimizerDefinition SgdOptimizer() {
   OptimizerDefinition optimizer = OptimizerOf(Describe<SgdMomentum>());
   optimizer.name = Sgd::kName;
-  optimizer.check = [in_range = std::move(optimizer.check)](const Attributes& attributes) -> absl::Status {
-    RETURN_IF_ERROR(in_range(attributes));
-    if (!attributes.Bool("nesterov") || attributes.Float("momentum") > 0) return absl::OkStatus();
-    return InvalidArgument("optimizer.nesterov is true, but optimizer.momentum is 0; it needs a momentum above 0");
-  };
   optimizer.rule = [with_momentum = std::move(optimizer.rule)](const Attributes& attributes) {
     if (attributes.Float("momentum") > 0) return with_momentum(attributes);
-    return UpdateRule{Sgd::kName, {{"weight_decay", attributes.Float("weight_decay")}}, {}};
+    return UpdateRule{{Sgd::kName, {{"weight_decay", attributes.Float("weight_decay")}}, {}}};
   };
   return optimizer;
 }
@@ -180,19 +208,38 @@ OptimizerDefinition RmsPropTorchOptimizer() {
   return optimizer;
 }
 
-// What would divide 0 by 0 where a gradient is 0.
-OptimizerDefinition AdagradOptimizer() {
-  OptimizerDefinition optimizer = OptimizerOf(Describe<Adagrad>());
-  optimizer.check = [in_range = std::move(optimizer.check)](const Attributes& attributes) -> absl::Status {
-    RETURN_IF_ERROR(in_range(attributes));
-    for (const char* name : {"initial_accumulator", "epsilon", "inner_epsilon"}) {
-      if (attributes.Float(name) > 0) return absl::OkStatus();
-    }
-    return InvalidArgument(
-        "optimizer.initial_accumulator, optimizer.epsilon and optimizer.inner_epsilon are 0; one of them above 0 is "
-        "needed");
+// The attributes of `all` that `definition` knows.
+Attributes KnownTo(const OptimizerDefinition& definition, const Attributes& all) {
+  Attributes known;
+  for (const AttributeDefinition& attribute : definition.attributes) {
+    known.Set(attribute.name, *all.Find(attribute.name));
+  }
+  return known;
+}
+
+// An optimizer in two phases has the attributes of both.
+OptimizerDefinition InTwoPhases(const OptimizerDefinition& direction, const OptimizerDefinition& apply) {
+  OptimizerDefinition optimizer = apply;
+  optimizer.attributes.insert(optimizer.attributes.begin(), direction.attributes.begin(), direction.attributes.end());
+  optimizer.check = [=](const Attributes& attributes) -> absl::Status {
+    RETURN_IF_ERROR(direction.check(KnownTo(direction, attributes)));
+    return apply.check(KnownTo(apply, attributes));
+  };
+  optimizer.rule = [=](const Attributes& attributes) {
+    UpdateRule rule = apply.rule(KnownTo(apply, attributes));
+    rule.direction = direction.rule(KnownTo(direction, attributes));
+    return rule;
   };
   return optimizer;
+}
+
+template <typename F>
+OptimizerDefinition OptimizerWith() {
+  if constexpr (HasDirection<F>) {
+    return InTwoPhases(OptimizerOf(Describe<typename F::Direction>()), OptimizerOf(Describe<F>()));
+  } else {
+    return OptimizerOf(Describe<F>());
+  }
 }
 
 OptimizerDefinition WithRowForm(OptimizerDefinition optimizer) {
@@ -213,10 +260,11 @@ std::vector<OpDefinition> UpdateOps() {
 }
 
 Optimizers AllOptimizers() {
-  Optimizers optimizers = {SgdOptimizer(), AdagradOptimizer(), RmsPropTorchOptimizer()};
-  for (const Description& update : Updates()) {
-    if (update.is_optimizer) optimizers.push_back(OptimizerOf(update));
-  }
+  Optimizers optimizers = {SgdOptimizer(), RmsPropTorchOptimizer()};
+#define PARTITA_OPTIMIZER(F) \
+  if (F::kIsOptimizer) optimizers.push_back(OptimizerWith<F>());
+  PARTITA_UPDATES(PARTITA_OPTIMIZER)
+#undef PARTITA_OPTIMIZER
   for (OptimizerDefinition& optimizer : optimizers) optimizer = WithRowForm(std::move(optimizer));
   return optimizers;
 }

@@ -27,8 +27,10 @@ namespace {
 using enum Bf16Nodes;
 using KernelTable = std::map<std::string, std::vector<HostKernelEntry>>;
 
-// The same with the ops of the lists in ops/functors/elementwise.h and ops/functors/updates/updates.h, in the order of
-// this machine, and without what the build leaves out.
+bool LacksWideVectors() { return !HasWideVectors(); }
+
+// The same with the ops of the lists in ops/functors/elementwise.h and ops/functors/updates/updates.h, and without
+// entries for other machines and kernels that the build leaves out.
 KernelTable WithLists(KernelTable table) {
   for (const std::string& op : NamesOf(UnaryOps())) {
     table[op] = {{"fast", FAST(FastUnary)}, {"reference", ReferenceUnary}};
@@ -42,13 +44,8 @@ KernelTable WithLists(KernelTable table) {
   for (const std::string& op : RowUpdateNames()) {
     table[op] = {{"fast", FAST(FastRowUpdate)}, {"reference", ReferenceRowUpdate}};
   }
-  if (HasWideVectors()) {  // oneDNN's own are faster where it has AVX-512
-    std::swap(table["conv2d_weight_grad"][1], table["conv2d_weight_grad"][2]);
-  } else {  // it was there alone that ours was found to be faster
-    for (const std::string op : {"matmul", "matmul_epilogue"}) std::swap(table[op][0], table[op][1]);
-  }
   for (auto& [op, entries] : table) {
-    std::erase_if(entries, [](const HostKernelEntry& entry) { return entry.prepare == nullptr; });
+    std::erase_if(entries, [](const HostKernelEntry& entry) { return entry.prepare == nullptr || !entry.is_for(); });
   }
   return table;
 }
@@ -80,18 +77,21 @@ const KernelTable& Table() {
         {"reference", ReferenceConv2dInputGrad}}},
       {"conv2d_weight_grad",
        {{"winograd", FAST(WinogradConv2dWeightGrad), kRefused},
-        {"fast", FAST(FastConv2dWeightGrad)},
+        {"fast", FAST(FastConv2dWeightGrad), kWidened, {}, LacksWideVectors},
         {"onednn", FAST(OneDnnConv2dWeightGrad), kTaken},
+        {"fast", FAST(FastConv2dWeightGrad), kWidened, {}, HasWideVectors},  // there oneDNN's is faster
         {"im2col", FAST(Im2ColConv2dWeightGrad)},
         {"reference", ReferenceConv2dWeightGrad}}},
       {"matmul",
-       {{"packed", FAST(PackedMatMul), kRefused},
+       {{"packed", FAST(PackedMatMul), kRefused, {}, HasWideVectors},  // there ours is faster
         {"onednn", FAST(OneDnnMatMul), kTaken},
+        {"packed", FAST(PackedMatMul), kRefused, {}, LacksWideVectors},
         {"blocked", FAST(BlockedMatMul)},
         {"reference", ReferenceMatMul}}},
       {"matmul_epilogue",
-       {{"packed", FAST(PackedMatMul), kRefused},
+       {{"packed", FAST(PackedMatMul), kRefused, {}, HasWideVectors},  // there ours is faster
         {"onednn", FAST(OneDnnMatMul), kTaken},
+        {"packed", FAST(PackedMatMul), kRefused, {}, LacksWideVectors},
         {"blocked", FAST(BlockedMatMul)},
         {"reference", ReferenceMatMul}}},
       {"matmul_bias_grad", {{"reference", ReferenceMatMulBiasGrad}}},

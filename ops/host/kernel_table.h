@@ -11,11 +11,14 @@
 
 namespace partita {
 
+inline bool IsForEveryMachine() { return true; }
+
 struct HostKernelEntry {
   const char* name;  // "winograd", "packed", "onednn", "im2col", "blocked", "fast", "reference": it is <name>_<op>
   HostKernelFactory prepare;
   Bf16Nodes bf16 = Bf16Nodes::kWidened;
   ColumnOperands columns = {};
+  bool (*is_for)() = IsForEveryMachine;  // whether this machine has the kernel at this place of the order
 };
 
 // Empty for an op without kernels (a state, a move).

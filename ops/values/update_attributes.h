@@ -9,12 +9,19 @@
 
 namespace partita {
 
+// Without what Derive computes.
+template <typename F>
+F UpdateOf(const Attributes& attributes) {
+  F update;
+  for (const UpdateAttribute<F>& a : F::kAttributes) {
+    update.*a.member = a.is_flag ? (attributes.Bool(a.name) ? 1 : 0) : attributes.Float(a.name);
+  }
+  return update;
+}
+
 template <typename F>
 GroupUpdate<F> UpdateWith(const Attributes& attributes) {
-  GroupUpdate<F> group;
-  for (const UpdateAttribute<F>& a : F::kAttributes) {
-    group.update.*a.member = a.is_flag ? (attributes.Bool(a.name) ? 1 : 0) : attributes.Float(a.name);
-  }
+  GroupUpdate<F> group{UpdateOf<F>(attributes)};
   if constexpr (requires { group.update.Derive(); }) group.update.Derive();
   group.rate_factor = attributes.Float(kRateFactor);
   return group;

@@ -26,12 +26,13 @@ double LeastOf(DType dtype, bool squared) {
 }
 
 // All in one direction, so that what is off adds up where a rule sums elements of both signs (statistics of groups).
-HostTensor Shifted(const HostTensor& tensor, double relative, double absolute) {
+// `least`: below it a number may underflow. 0 is exact: a rule with norms treats it as a case of its own.
+HostTensor Shifted(const HostTensor& tensor, double relative, double least, double uncertain) {
   HostTensor shifted = tensor;
   for (size_t at = 0; at < shifted.bytes.size(); at += sizeof(double)) {
     double element = 0;
     std::memcpy(&element, shifted.bytes.data() + at, sizeof(element));
-    element += relative * std::abs(element) + absolute;
+    element += relative * std::abs(element) + (element == 0 ? 0 : least) + uncertain;
     std::memcpy(shifted.bytes.data() + at, &element, sizeof(element));
   }
   return shifted;
@@ -60,6 +61,12 @@ bool F64Update::IsRead(ValueId value) const {
   return given_.contains(value) || node.op->is_state() || node.phase != Phase::kUpdate;
 }
 
+bool F64Update::IsOwn(ValueId value) const {
+  if (value == kNoValue || IsRead(value)) return false;
+  const std::vector<ValueId>& inputs = serial_.node(serial_.value(value).producer).inputs;
+  return !serial_.type(value).shape.empty() || std::ranges::any_of(inputs, [&](ValueId v) { return IsOwn(v); });
+}
+
 absl::StatusOr<F64Update::Found> F64Update::Find(ValueId value, NodeId reader) {
   if (value == kNoValue) return nullptr;
   if (const auto known = scalars_.find(value); known != scalars_.end()) return known->second;
@@ -84,6 +91,34 @@ absl::StatusOr<std::vector<F64Update::Found>> F64Update::FindInputs(NodeId node)
   return inputs;
 }
 
+absl::Status F64Update::Collect(NodeId node, Cone& cone) {
+  for (const ValueId input : serial_.node(node).inputs) {
+    if (input == kNoValue || cone.contains(input)) continue;
+    if (!IsOwn(input)) {
+      ASSIGN_OR_RETURN(cone[input], Find(input, node));
+      continue;
+    }
+    RETURN_IF_ERROR(Collect(serial_.value(input).producer, cone));
+    Tensors none;
+    ASSIGN_OR_RETURN(HostTensor tensor, ComputeFrom(cone, input, none));
+    cone[input] = std::make_shared<const ReadValue>(ReadValue{std::move(tensor), 0});
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<HostTensor> F64Update::ComputeFrom(const Cone& cone, ValueId value, Tensors& replaced) const {
+  std::vector<const HostTensor*> inputs;
+  for (const ValueId input : serial_.node(serial_.value(value).producer).inputs) {
+    if (IsOwn(input) && !replaced.contains(input)) {
+      ASSIGN_OR_RETURN(replaced[input], ComputeFrom(cone, input, replaced));
+    }
+    const auto other = replaced.find(input);
+    const auto found = cone.find(input);
+    inputs.push_back(other != replaced.end() ? &other->second : found == cone.end() ? nullptr : &found->second->tensor);
+  }
+  return Compute(value, inputs);
+}
+
 absl::StatusOr<HostTensor> F64Update::Compute(ValueId value, const std::vector<const HostTensor*>& inputs) const {
   const NodeId id = serial_.value(value).producer;
   ASSIGN_OR_RETURN(std::vector<HostTensor> outputs, f64_.Compute(id, inputs));
@@ -99,8 +134,10 @@ absl::StatusOr<ExpectedState> F64Update::After(const State& state) {
     expected.allowed.assign(expected.elements.size(), 0);
     return expected;
   }
-  ASSIGN_OR_RETURN(const std::vector<Found> inputs, FindInputs(serial_.value(state.update).producer));
-  ASSIGN_OR_RETURN(const HostTensor after, Compute(state.update, TensorsOf(inputs)));
+  Cone cone;
+  RETURN_IF_ERROR(Collect(serial_.value(state.update).producer, cone));
+  Tensors none;
+  ASSIGN_OR_RETURN(const HostTensor after, ComputeFrom(cone, state.update, none));
   expected.elements = ToDoubles(after);
   expected.allowed.assign(expected.elements.size(), 0);
   const DType dtype = serial_.type(state.update).dtype;
@@ -108,29 +145,26 @@ absl::StatusOr<ExpectedState> F64Update::After(const State& state) {
   for (size_t e = 0; e < expected.elements.size(); ++e) {
     expected.allowed[e] = kRoundings * EpsilonOf(dtype) * std::abs(expected.elements[e]);
   }
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    if (inputs[i] != nullptr && inputs[i]->tensor.dtype == DType::kF64) {
-      RETURN_IF_ERROR(AllowInput(state.update, i, inputs, expected));
-    }
+  for (const auto& [input, found] : cone) {
+    if (found->tensor.dtype == DType::kF64) RETURN_IF_ERROR(AllowInput(state.update, input, cone, expected));
   }
   return expected;
 }
 
 // By how much the rule changes what it makes where an input is off by its roundings, and by what is not known of it.
-absl::Status F64Update::AllowInput(ValueId update, size_t place, const std::vector<Found>& inputs,
-                                   ExpectedState& expected) const {
-  const ValueId input = serial_.node(serial_.value(update).producer).inputs[place];
+absl::Status F64Update::AllowInput(ValueId update, ValueId input, const Cone& cone, ExpectedState& expected) const {
+  const ReadValue& exact = *cone.at(input);
   const DType dtype = serial_.type(input).dtype;
   // Statistics are f64, and what is made of them is not.
   const double epsilon = std::max(EpsilonOf(dtype), EpsilonOf(serial_.type(update).dtype));
-  const double relative = (IsRead(input) ? kRoundings : kRoundingsOfScalars) * epsilon;
-  const double absolute = LeastOf(dtype, /*squared=*/given_.contains(input)) + inputs[place]->uncertain;
+  const bool element_by_element = IsRead(input) || !serial_.type(input).shape.empty();
+  const double relative = (element_by_element ? kRoundings : kRoundingsOfScalars) * epsilon;
+  const double least = LeastOf(dtype, /*squared=*/given_.contains(input));
   std::vector<double> largest(expected.elements.size());
   for (const double sign : {1.0, -1.0}) {
-    const HostTensor shifted = Shifted(inputs[place]->tensor, sign * relative, sign * absolute);
-    std::vector<const HostTensor*> tensors = TensorsOf(inputs);
-    tensors[place] = &shifted;
-    ASSIGN_OR_RETURN(const HostTensor after, Compute(update, tensors));
+    Tensors shifted;
+    shifted[input] = Shifted(exact.tensor, sign * relative, sign * least, sign * exact.uncertain);
+    ASSIGN_OR_RETURN(const HostTensor after, ComputeFrom(cone, update, shifted));
     const std::vector<double> elements = ToDoubles(after);
     for (size_t e = 0; e < elements.size(); ++e) {
       largest[e] = std::max(largest[e], std::abs(elements[e] - expected.elements[e]));

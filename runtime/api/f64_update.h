@@ -46,12 +46,20 @@ class F64Update {
  private:
   using Found = std::shared_ptr<const ReadValue>;
 
+  // What one update is computed from: what it reads, what the rule makes on the way (IsOwn), and what that reads.
+  using Cone = std::map<ValueId, Found>;
+  using Tensors = std::map<ValueId, HostTensor>;
+
   bool IsRead(ValueId value) const;
+  // Whether the rule makes it of this one parameter alone: a direction, and its norm.
+  bool IsOwn(ValueId value) const;
   absl::StatusOr<Found> Find(ValueId value, NodeId reader);
   absl::StatusOr<std::vector<Found>> FindInputs(NodeId node);
+  absl::Status Collect(NodeId node, Cone& cone);
   absl::StatusOr<HostTensor> Compute(ValueId value, const std::vector<const HostTensor*>& inputs) const;
-  absl::Status AllowInput(ValueId update, size_t place, const std::vector<Found>& inputs,
-                          ExpectedState& expected) const;
+  // `value`, with what is own and not in `replaced` computed anew (and added there).
+  absl::StatusOr<HostTensor> ComputeFrom(const Cone& cone, ValueId value, Tensors& replaced) const;
+  absl::Status AllowInput(ValueId update, ValueId input, const Cone& cone, ExpectedState& expected) const;
 
   const Graph& serial_;
   const F64Graph& f64_;

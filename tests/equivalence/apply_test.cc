@@ -212,6 +212,7 @@ TEST(AStepThatIsApplied, ChangesEveryState) {
 std::vector<Trial> Trials() {
   const Optimizer sgd{"sgd", {}, 0}, adam{"adam", {}, 0}, rmsprop{"rmsprop", {}, 0};
   const Optimizer adamw{"adamw", {}, 0}, adagrad{"adagrad", {}, 0}, centered{"rmsprop_torch", {{"centered", true}}, 0};
+  const Optimizer lamb{"lamb", {}, 0}, lars{"lars", {}, 0};
   Optimizer grouped{"sgd", {{"momentum", 0.9}}, 0};
   grouped.groups = {{"classifier/*", 0.5, {{"weight_decay", 0.01}}, 0.25}, {"*/weights", 2}};
   grouped.average = MovingAverage{0.9, "*", true};
@@ -224,7 +225,8 @@ std::vector<Trial> Trials() {
           {{"mlp", "islands", false}, false, adam},   {{"mlp", "micro_data", true}, true, momentum},
           {{"lenet5", "1f1b", true}, false, rmsprop}, {{"mlp", "2x2", true}, true, adamw},
           {{"lenet5", "3x1", true}, true, grouped},   {{"mlp", "1f1b", true}, false, grouped},
-          {{"mlp", "2x1", true}, true, adagrad},      {{"lenet5", "1x2", true}, false, centered}};
+          {{"mlp", "2x1", true}, true, adagrad},      {{"lenet5", "1x2", true}, false, centered},
+          {{"mlp", "2x2", true}, true, lamb},         {{"lenet5", "2x1", true}, false, lars}};
 }
 
 INSTANTIATE_TEST_SUITE_P(Splits, EveryStep, testing::ValuesIn(Trials()), [](const testing::TestParamInfo<Trial>& info) {

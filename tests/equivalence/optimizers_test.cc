@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <set>
 
@@ -27,8 +28,21 @@ struct Reference {
   std::map<std::string, Numbers> slots;
 };
 
-// What step t = 1, 2, ... does to element i, whose gradient is clipped.
-using Formula = std::function<void(Reference& r, size_t i, double g, double rate, int t)>;
+// What step t = 1, 2, ... does to the parameter, whose gradient is clipped.
+using Formula = std::function<void(Reference& r, const Numbers& g, double rate, int t)>;
+
+// The same of each element i alone.
+Formula Elementwise(std::function<void(Reference& r, size_t i, double g, double rate, int t)> element) {
+  return [element = std::move(element)](Reference& r, const Numbers& g, double rate, int t) {
+    for (size_t i = 0; i < g.size(); ++i) element(r, i, g[i], rate, t);
+  };
+}
+
+double NormOf(const Numbers& numbers) {
+  double squares = 0;
+  for (const double number : numbers) squares += number * number;
+  return std::sqrt(squares);
+}
 
 struct Trained {
   std::string name;
@@ -44,62 +58,88 @@ std::vector<Trained> AllTrained() {
       {"sgd",
        {{"momentum", 0.8}, {"weight_decay", 0.01}, {"nesterov", true}},
        {{"momentum", 0}},
-       [](Reference& r, size_t i, double g, double rate, int) {
+       Elementwise([](Reference& r, size_t i, double g, double rate, int) {
          const double decayed = g + 0.01 * r.w[i];
          double& m = r.slots["momentum"][i];
          m = 0.8 * m + decayed;
          r.w[i] -= rate * (decayed + 0.8 * m);
-       }},
+       })},
       {"adam",
        {{"beta1", 0.8}, {"beta2", 0.99}, {"epsilon", 1e-6}, {"weight_decay", 0.01}},
        {{"mean", 0}, {"mean_square", 0}},
-       [](Reference& r, size_t i, double g, double rate, int t) {
+       Elementwise([](Reference& r, size_t i, double g, double rate, int t) {
          const double decayed = g + 0.01 * r.w[i];
          double &m = r.slots["mean"][i], &v = r.slots["mean_square"][i];
          m = 0.8 * m + (1 - 0.8) * decayed;
          v = 0.99 * v + (1 - 0.99) * decayed * decayed;
          const double m_hat = m / (1 - std::pow(0.8, t)), v_hat = v / (1 - std::pow(0.99, t));
          r.w[i] -= rate * m_hat / (std::sqrt(v_hat) + 1e-6);
-       }},
+       })},
       {"adamw",
        {{"beta1", 0.8}, {"beta2", 0.99}, {"epsilon", 1e-6}, {"weight_decay", 0.1}},
        {{"mean", 0}, {"mean_square", 0}},
-       [](Reference& r, size_t i, double g, double rate, int t) {
+       Elementwise([](Reference& r, size_t i, double g, double rate, int t) {
          double &m = r.slots["mean"][i], &v = r.slots["mean_square"][i];
          m = 0.8 * m + (1 - 0.8) * g;
          v = 0.99 * v + (1 - 0.99) * g * g;
          const double m_hat = m / (1 - std::pow(0.8, t)), v_hat = v / (1 - std::pow(0.99, t));
          r.w[i] -= rate * (0.1 * r.w[i] + m_hat / (std::sqrt(v_hat) + 1e-6));
-       }},
+       })},
       {"adagrad",
        {{"initial_accumulator", 0.1}, {"epsilon", 1e-3}, {"inner_epsilon", 1e-2}, {"weight_decay", 0.01}},
        {{"accumulator", 0.1}},
-       [](Reference& r, size_t i, double g, double rate, int) {
+       Elementwise([](Reference& r, size_t i, double g, double rate, int) {
          const double decayed = g + 0.01 * r.w[i];
          double& s = r.slots["accumulator"][i];
          s += decayed * decayed;
          r.w[i] -= rate * decayed / (std::sqrt(s + 1e-2) + 1e-3);
-       }},
+       })},
       {"rmsprop_torch",
        {{"alpha", 0.95}, {"momentum", 0.9}, {"epsilon", 0.1}, {"weight_decay", 0.01}, {"centered", true}},
        {{"mean_square", 0}, {"momentum", 0}, {"mean", 0}},
-       [](Reference& r, size_t i, double g, double rate, int) {
+       Elementwise([](Reference& r, size_t i, double g, double rate, int) {
          const double decayed = g + 0.01 * r.w[i];
          double &v = r.slots["mean_square"][i], &m = r.slots["momentum"][i], &a = r.slots["mean"][i];
          v = 0.95 * v + (1 - 0.95) * decayed * decayed;
          a = 0.95 * a + (1 - 0.95) * decayed;
          m = 0.9 * m + decayed / (std::sqrt(std::max(v - a * a, 0.0)) + 0.1);
          r.w[i] -= rate * m;
-       }},
+       })},
       {"rmsprop",
        {{"decay", 0.95}, {"momentum", 0.9}, {"epsilon", 0.1}, {"weight_decay", 0.01}},
        {{"mean_square", 1}, {"momentum", 0}},
-       [](Reference& r, size_t i, double g, double rate, int) {
+       Elementwise([](Reference& r, size_t i, double g, double rate, int) {
          const double decayed = g + 0.01 * r.w[i];
          double &v = r.slots["mean_square"][i], &m = r.slots["momentum"][i];
          v = 0.95 * v + (1 - 0.95) * decayed * decayed;
          m = 0.9 * m + rate * decayed / std::sqrt(v + 0.1);
          r.w[i] -= m;
+       })},
+      {"lamb",
+       {{"beta1", 0.8}, {"beta2", 0.99}, {"epsilon", 1e-6}, {"weight_decay", 0.1}, {"weight_norm_limit", 1.0}},
+       {{"mean", 0}, {"mean_square", 0}},
+       [](Reference& r, const Numbers& g, double rate, int t) {
+         Numbers d(g.size());
+         for (size_t i = 0; i < g.size(); ++i) {
+           double &m = r.slots["mean"][i], &v = r.slots["mean_square"][i];
+           m = 0.8 * m + (1 - 0.8) * g[i];
+           v = 0.99 * v + (1 - 0.99) * g[i] * g[i];
+           const double m_hat = m / (1 - std::pow(0.8, t)), v_hat = v / (1 - std::pow(0.99, t));
+           d[i] = m_hat / (std::sqrt(v_hat) + 1e-6) + 0.1 * r.w[i];
+         }
+         const double ratio = std::min(NormOf(r.w), 1.0) / NormOf(d);
+         for (size_t i = 0; i < g.size(); ++i) r.w[i] -= rate * ratio * d[i];
+       }},
+      {"lars",
+       {{"trust", 0.1}, {"momentum", 0.8}, {"weight_decay", 0.01}},
+       {{"momentum", 0}},
+       [](Reference& r, const Numbers& g, double rate, int) {
+         const double w = NormOf(r.w), local = 0.1 * w / (NormOf(g) + 0.01 * w);
+         for (size_t i = 0; i < g.size(); ++i) {
+           double& m = r.slots["momentum"][i];
+           m = 0.8 * m + rate * local * (g[i] + 0.01 * r.w[i]);
+           r.w[i] -= m;
+         }
        }},
   };
 }
@@ -174,12 +214,11 @@ TEST_P(EveryOptimizer, FollowsItsFormulas) {
     ASSERT_TRUE(session->StageInput(kTrainEntry, "x", TensorOf(DType::kF64, {kSamples, kFeatures}, x)).ok());
     ASSERT_TRUE(session->StageInput(kTrainEntry, "labels", TensorOf(DType::kI32, {kSamples}, labels)).ok());
     ASSERT_TRUE(session->Train().ok());
-    const Numbers gradient = GradientOf(reference.w, x, labels);
-    double squares = 0;
-    for (const double g : gradient) squares += g * g;
-    const double clip = std::min(1.0, kMaxNorm / std::sqrt(squares));
+    Numbers gradient = GradientOf(reference.w, x, labels);
+    const double clip = std::min(1.0, kMaxNorm / NormOf(gradient));
     clipped += clip < 1;
-    for (size_t i = 0; i < gradient.size(); ++i) trained.formula(reference, i, clip * gradient[i], kRate, t);
+    for (double& g : gradient) g *= clip;
+    trained.formula(reference, gradient, kRate, t);
     ExpectNear(*session, "layer/weights", reference.w, t);
     for (const auto& [slot, values] : reference.slots) ExpectNear(*session, "layer/weights@" + slot, values, t);
     if (HasFatalFailure()) return;

@@ -167,7 +167,8 @@ Optimizer GroupedOf(const std::string& name, const Attributes& attributes, doubl
 
 std::vector<Optimizer> Optimizers() {
   return {GroupedOf("sgd", {{"momentum", 0.9}}), GroupedOf("adamw", {{"epsilon", 1e-2}}, 0),
-          GroupedOf("rmsprop", {{"momentum", 0.9}, {"epsilon", 1.0}})};
+          GroupedOf("rmsprop", {{"momentum", 0.9}, {"epsilon", 1.0}}), GroupedOf("lamb", {{"epsilon", 1e-2}}),
+          GroupedOf("lars", {{"trust", 0.1}})};
 }
 
 class GroupsOfCases : public testing::TestWithParam<Case> {};

@@ -219,6 +219,7 @@ class Composition {
     for (const AttributeDefinition& attribute : optimizer.attributes) {
       if (attribute.name == "momentum" && dice_.OneIn(2)) subject.optimizer.attributes.Set("momentum", 0.9);
       if (attribute.name == "weight_decay" && dice_.OneIn(2)) subject.optimizer.attributes.Set("weight_decay", 0.01);
+      if (attribute.name == "adapt" && dice_.OneIn(4)) subject.optimizer.attributes.Set("adapt", false);
     }
     subject.optimizer.clip_norm = dice_.OneIn(3) ? 0.1 : 0;
     subject.learning_rate.base = 0.01;

@@ -306,6 +306,9 @@ std::vector<ShapeCase> TrainingCases() {
       {"sgd", {}, {w, w, scalar, I32({}), std::nullopt}, {w}},
       {"sgd_momentum", {{"momentum", 0.9}}, {w, w, w, scalar, I32({}), scalar}, {w, w}},
       {"adam", {}, {w, w, w, w, scalar, I32({}), scalar, I32({})}, {w, w, w}},
+      {"lamb_direction", {}, {w, w, w, w, std::nullopt, I32({}), scalar, I32({})}, {w, w, w}},
+      {"lamb", {}, {w, w, scalar, I32({}), std::nullopt, scalar, scalar}, {w}},
+      {"lars", {}, {w, w, w, scalar, I32({}), scalar, scalar, scalar}, {w, w}},
       {"rmsprop", {}, {w, w, w, w, scalar, I32({}), std::nullopt}, {w, w, w}},
   };
 }

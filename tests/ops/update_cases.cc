@@ -22,12 +22,24 @@ void AddUpdates(Cases& cases) {
       }
     }
   }
-  for (const UpdateRule& rule : UpdateRules()) {
-    std::vector<std::optional<CaseInput>> inputs(2, Fixed(w));
-    // A mean whose square is less than the mean square, of which it may be subtracted.
-    for (const Slot& slot : rule.slots) inputs.push_back(slot.name == "mean" ? Fixed(w, 0, 0.2) : Fixed(w, 0.1, 1));
-    inputs.insert(inputs.end(), {Fixed({}, 0, 1), Applied(), std::nullopt});
-    if (inputs.size() < Ops().Find(rule.op)->inputs.size()) inputs.push_back(Integers({}, 60));
+  for (const UpdatePhase& rule : UpdatePhases()) {
+    std::vector<std::optional<CaseInput>> inputs;
+    for (const InputDefinition& input : Ops().Find(rule.op)->inputs) {
+      const bool tensor = !IsScalarOfUpdate(input.name);
+      if (input.name == "apply") {
+        inputs.push_back(Applied());
+      } else if (input.name == "clip") {
+        inputs.push_back(std::nullopt);
+      } else if (input.name == "iteration") {
+        inputs.push_back(Integers({}, 60));
+      } else if (input.name == "w" || input.name == "g") {
+        inputs.push_back(Fixed(w));
+      } else if (input.name == "mean") {  // its square is less than the mean square, from which it may be subtracted
+        inputs.push_back(Fixed(w, 0, 0.2));
+      } else {
+        inputs.push_back(Fixed(tensor ? w : Shape{}, 0.1, 1));
+      }
+    }
     cases.Add(rule.op, "optimizer", rule.attributes, inputs);
   }
   for (const std::string& schedule : ScheduleNames()) {

@@ -19,6 +19,7 @@ ARROWS = {
     "graph/read": "runtime/base graph/value graph/optimizer graph/ir",
     # From a graph and a strategy to a program for all ranks.
     "graph/derive": "runtime/base graph/value graph/optimizer graph/ir graph/moves",
+    "graph/update": "runtime/base graph/value graph/optimizer graph/ir graph/moves graph/derive",
     "graph/passes": "runtime/base graph/value graph/ir graph/moves graph/derive graph/verify",
     "graph/sets": "runtime/base graph/value graph/ir graph/derive graph/passes",
     "graph/recompute": "graph/ir graph/derive",
@@ -33,8 +34,8 @@ ARROWS = {
     "graph/prove": "runtime/base graph/value graph/ir graph/schedule",
     "graph/timeline": "runtime/base graph/schedule",
     # The index of both ways.
-    "graph": "runtime/base graph/value graph/ir graph/moves graph/derive graph/given graph/passes graph/recompute" +
-             " graph/schedule graph/lower graph/plan graph/alike",
+    "graph": "runtime/base graph/value graph/ir graph/moves graph/derive graph/update graph/given graph/passes" +
+             " graph/recompute graph/schedule graph/lower graph/plan graph/alike",
 
     # Where work runs, and how ranks talk: of the compiler value types alone.
     "runtime/device": "runtime/base",

@@ -44,11 +44,19 @@ struct UpdateSet {
 // Parameters per launch.
 inline constexpr int kUpdateSets = 4;
 
+// Where the sums of squares of w and g are. Empty where no norm is read, so that a description is no larger.
+template <bool kReads>
+struct NormAddresses {};
+template <>
+struct NormAddresses<true> {
+  const void *w_squares = nullptr, *g_squares = nullptr;
+};
+
 // One parameter with its slots (at least one place, so that an array has a size). The outputs may be the inputs they
 // replace. `rounded`: where the new w goes once more, in bf16 (null: nowhere). `narrow_gradient`: g is bf16, as if it
 // was cast. `set`: which of the launch's sets is its own.
 template <typename F>
-struct UpdateTensor {
+struct UpdateTensor : NormAddresses<ReadsNorms<F>> {
   static constexpr int kPlaces = kSlotsOf<F> == 0 ? 1 : kSlotsOf<F>;
   const void *w = nullptr, *g = nullptr;
   void* new_w = nullptr;

@@ -116,7 +116,13 @@ struct UpdateBody {
   PARTITA_HOST_DEVICE void operator()(int64_t i, const Given& given) const {
     const auto [member, pack] = table.PlaceOf(i);
     const UpdateTensor<F>& tensor = table.members[member];
-    Update(tensor, pack * kWidth, given.of_set[tensor.set]);
+    if constexpr (ReadsNorms<F>) {
+      ElementUpdate<F, T> own = given.of_set[tensor.set];
+      own.SetNorms(*As<T>(tensor.w_squares), *As<T>(tensor.g_squares));
+      Update(tensor, pack * kWidth, own);
+    } else {
+      Update(tensor, pack * kWidth, given.of_set[tensor.set]);
+    }
   }
 
  private:

@@ -81,6 +81,10 @@ struct UpdateMembers {
     tensor.g = In(a, in + 1);
     tensor.new_w = Out(a, out);
     if (outputs > 1 + F::kSlots.size()) tensor.rounded = Out(a, out + outputs - 1);
+    if constexpr (ReadsNorms<F>) {
+      tensor.w_squares = In(a, in + kNormInputs<F>);
+      tensor.g_squares = In(a, in + kNormInputs<F> + 1);
+    }
     for (size_t s = 0; s < F::kSlots.size(); ++s) {
       tensor.slots[s] = In(a, in + 2 + s);
       tensor.new_slots[s] = Out(a, out + 1 + s);

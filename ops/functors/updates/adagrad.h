@@ -14,7 +14,7 @@ namespace partita {
 
 struct Adagrad {
   static constexpr char kName[] = "adagrad";
-  static constexpr bool kIsOptimizer = false;  // it is, with a check of its own
+  static constexpr bool kIsOptimizer = true;
   static constexpr bool kCountsSteps = false;
   static constexpr double kFlops = 10;
   static constexpr std::array kSlots = {UpdateSlot{"accumulator", 0, "initial_accumulator"}};
@@ -25,6 +25,13 @@ struct Adagrad {
       UpdateAttribute<Adagrad>{"epsilon", &Adagrad::epsilon, 1e-10},
       UpdateAttribute<Adagrad>{"inner_epsilon", &Adagrad::inner_epsilon, 0},
       UpdateAttribute<Adagrad>{"weight_decay", &Adagrad::weight_decay, 0}};
+
+  // 0 would be divided by 0 where a gradient is 0.
+  const char* Fault() const {
+    if (initial_accumulator > 0 || epsilon > 0 || inner_epsilon > 0) return nullptr;
+    return "optimizer.initial_accumulator, optimizer.epsilon and optimizer.inner_epsilon are 0; one of them above 0 is "
+           "needed";
+  }
 
   template <typename T>
   struct Step {

@@ -44,6 +44,11 @@ struct SgdMomentum {
       UpdateAttribute<SgdMomentum>{"weight_decay", &SgdMomentum::weight_decay, 0},
       UpdateAttribute<SgdMomentum>{"nesterov", &SgdMomentum::nesterov, 0, 0, 2, true}};
 
+  const char* Fault() const {
+    if (nesterov == 0 || momentum > 0) return nullptr;
+    return "optimizer.nesterov is true, but optimizer.momentum is 0; it needs a momentum above 0";
+  }
+
   template <typename T>
   struct Step {
     T rate, clip, weight_decay, momentum;

@@ -21,14 +21,24 @@
 // kCountsSteps: it reads UpdateScalars::step. kReadsRate = false (optional): it needs no rate. kIsTrained = false
 // (optional): w is not a parameter, so mixed precision makes no bf16 copy of it. kFlops: of an element. kSlots: tensors
 // beside each parameter. The host calls Derive, if it exists, when the attributes are set. One Step serves all elements
-// of a training step; it changes w and its slots in place.
+// of a training step; it changes w and its slots in place. `const char* Fault() const` (optional) returns why the
+// attributes do not fit together, or null.
 //
 // From the list of them (updates.h) come the ops, the optimizers, and the kernels of every backend. The op is
 //   w', slots'... = example(w, g, slots..., rate, apply?, clip?, iteration if it counts steps) rate_factor=1
+//
+// An update may have two phases, with norms between them:
+//   d, slots'...  = direction(w, g, slots..., rate?, apply?, clip?, ...)   if F::Direction names a struct
+//   w', slots'... = example(w, d, slots..., ..., w_squares, g_squares)     if its Step has SetNorms
+// `using Direction = ExampleDirection` names the update of the first phase, which has kIsDirection = true: its Step
+// writes the direction d in the place of w. Clipping and gradient scales act in the first phase. Without a Direction, g
+// is the gradient. `void SetNorms(T w, T g)` of a Step receives the norms of the whole parameter and of the whole g (or
+// d), however both are split, before the first element of each parameter.
 #ifndef PARTITA_OPS_FUNCTORS_UPDATES_UPDATE_H_
 #define PARTITA_OPS_FUNCTORS_UPDATES_UPDATE_H_
 
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -77,6 +87,18 @@ template <typename F>
 inline constexpr size_t kClipInput = kRateInput<F> + 2;
 template <typename F>
 inline constexpr size_t kIterationInput = kRateInput<F> + 3;
+template <typename F>
+inline constexpr size_t kNormInputs = kIterationInput<F> + (F::kCountsSteps ? 1 : 0);
+
+// Whether it reads norms: the op has two scalars at kNormInputs, the sums of squares of w and of g.
+template <typename F>
+concept ReadsNorms = requires(typename F::template Step<float> step) {
+  step.SetNorms(0.0F, 0.0F);
+};
+template <typename F>
+concept HasDirection = requires {
+  typename F::Direction;
+};
 
 // The scalars of an update from their addresses: of an absent apply or clip, and of a rate or an iteration that it does
 // not read, null.
@@ -119,6 +141,10 @@ struct ElementUpdate {
       : step(update.template In<T>(scalars)), apply(scalars.apply) {}
   PARTITA_HOST_DEVICE void operator()(T& w, T g, T* slots) const {
     if (apply) step(w, g, slots);
+  }
+  // For one parameter, from its sums of squares.
+  PARTITA_HOST_DEVICE void SetNorms(T w_squares, T g_squares) requires ReadsNorms<F> {
+    step.SetNorms(std::sqrt(w_squares), std::sqrt(g_squares));
   }
 };
 

@@ -8,6 +8,8 @@
 #include "ops/functors/updates/adagrad.h"
 #include "ops/functors/updates/adam.h"
 #include "ops/functors/updates/carry.h"
+#include "ops/functors/updates/lamb.h"
+#include "ops/functors/updates/lars.h"
 #include "ops/functors/updates/moving_average.h"
 #include "ops/functors/updates/rmsprop.h"
 #include "ops/functors/updates/rmsprop_torch.h"
@@ -23,6 +25,9 @@
   UPDATE(RmsProp)               \
   UPDATE(RmsPropTorch)          \
   UPDATE(RmsPropTorchCentered)  \
+  UPDATE(LambDirection)         \
+  UPDATE(Lamb)                  \
+  UPDATE(Lars)                  \
   UPDATE(MovingAverageUpdate)   \
   UPDATE(CarryUpdate)
 

@@ -9,8 +9,10 @@ namespace partita {
 
 template <typename F, typename T>
 ElementUpdate<F, T> UpdateIn(const GroupUpdate<F>& update, const KernelArguments& a) {
-  return {update, ScalarsAt<F>(In<T>(a, kRateInput<F>), In<int32_t>(a, kApplyInput<F>), In<T>(a, kClipInput<F>),
-                               In<int32_t>(a, kIterationInput<F>))};
+  ElementUpdate<F, T> in{update, ScalarsAt<F>(In<T>(a, kRateInput<F>), In<int32_t>(a, kApplyInput<F>),
+                                              In<T>(a, kClipInput<F>), In<int32_t>(a, kIterationInput<F>))};
+  if constexpr (ReadsNorms<F>) in.SetNorms(*In<T>(a, kNormInputs<F>), *In<T>(a, kNormInputs<F> + 1));
+  return in;
 }
 
 }  // namespace partita

@@ -259,7 +259,7 @@ TEST(RowGradients, AreRefusedWhereTheyCannotBe) {
   ASSERT_OK_AND_ASSIGN(const Model momentum, MakeModel(true, {"sgd", {{"momentum", 0.9}}}));
   EXPECT_NE(
       RefusalOf(momentum).find("node 'table': row_gradients is true, and the update of the table is 'sgd_momentum'; "
-                               "expected 'sgd' or 'adagrad' or 'adam'"),
+                               "expected 'sgd' or 'adam' or 'adagrad'"),
       std::string::npos)
       << RefusalOf(momentum);
   GraphBuilder b(Ops());

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <vector>
@@ -35,11 +36,16 @@ void ExpectManyAreAsEachAlone(int64_t parameters, int launches, const Update& up
       if (i >= 2) std::ranges::for_each(before[i].back(), [](float& value) { value = std::abs(value); });
     }
   }
-  const auto tensor = [](std::vector<Tensors>& own, size_t t) {
+  std::vector<std::array<float, 2>> squares;
+  for (int64_t t = 0; t < parameters; ++t) {
+    squares.push_back({static_cast<float>(t % 5), static_cast<float>(t % 4)});  // some are 0
+  }
+  const auto tensor = [&squares](std::vector<Tensors>& own, size_t t) {
     launch::UpdateTensor<F> at;
     at.w = at.new_w = own[0][t].data();
     at.g = own[1][t].data();
     for (size_t s = 0; s < F::kSlots.size(); ++s) at.slots[s] = at.new_slots[s] = own[2 + s][t].data();
+    if constexpr (ReadsNorms<F>) at.w_squares = &squares[t][0], at.g_squares = &squares[t][1];
     at.elements = static_cast<int64_t>(own[0][t].size());
     return at;
   };

@@ -21,21 +21,17 @@ namespace partita {
 inline double Rounded(double value) { return static_cast<double>(Bf16(static_cast<float>(value))); }
 
 // Nodes of one op of odd sizes, one of them a scalar, in f32.
-inline std::vector<LocalNode> UpdatesOf(const UpdateRule& rule) {
+inline std::vector<LocalNode> UpdatesOf(const UpdatePhase& rule) {
   std::vector<LocalNode> nodes;
   for (const Shape& shape : {Shape{3, 5}, Shape{}, Shape{1031}, Shape{4, 4, 4}, Shape{70001}, Shape{6}}) {
-    std::vector<std::optional<TensorType>> inputs(2 + rule.slots.size(), TensorType{DType::kF32, shape});
-    inputs.insert(inputs.end(),
-                  {TensorType{DType::kF32, {}}, TensorType{DType::kI32, {}}, TensorType{DType::kF32, {}}});
-    if (inputs.size() < Ops().Find(rule.op)->inputs.size()) inputs.push_back(TensorType{DType::kI32, {}});
-    nodes.push_back(WholeNode(rule.op, rule.attributes, inputs));
+    nodes.push_back(WholeNode(rule.op, rule.attributes, UpdateTypes(rule.op, {DType::kF32, shape}, true)));
   }
   return nodes;
 }
 
 // `run(node, inputs)` gives a kernel's outputs.
 template <typename Run>
-void ExpectMixedUpdatesAreCasts(const UpdateRule& rule, bool applied, const Run& run) {
+void ExpectMixedUpdatesAreCasts(const UpdatePhase& rule, bool applied, const Run& run) {
   const std::vector<LocalNode> alone = UpdatesOf(rule);
   std::vector<LocalNode> mixed = alone;
   std::vector<Values> inputs = SuitableInputs(Together(alone), 3);

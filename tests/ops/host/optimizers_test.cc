@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "graph/ir/op_definition.h"
 #include "graph/optimizer/optimizer.h"
@@ -14,6 +15,7 @@
 #include "tests/ops/host/kernel_case.h"
 #include "tests/ops/host/mixed_updates.h"
 #include "tests/ops/host/pytorch_optimizers.h"
+#include "tests/ops/update_rules.h"
 
 namespace partita {
 namespace {
@@ -61,19 +63,76 @@ std::vector<Golden> Goldens() {
         {0.9080633988489035, -2.1299456037591273},
         {0.786143954816527, -2.179614596751763},
         {0.5976227254181541, -2.1702811575951215}}},
+      // Of no framework: the algorithms of the papers, written out.
+      {"lamb",
+       {},
+       {{0.839520954191398, -2.155712799269555},
+        {0.6705664950327448, -2.313742295835915},
+        {0.47534552321508683, -2.454878402203402},
+        {0.23497590126925452, -2.52377149478946}}},
+      {"lamb",
+       {{"beta1", 0.8}, {"beta2", 0.99}, {"epsilon", 0.01}, {"weight_decay", 0.1}, {"weight_norm_limit", 1.5}},
+       {{0.8796713635020466, -2.0895601431360142},
+        {0.7547054122072693, -2.1725270703841133},
+        {0.616177548240548, -2.230059938423327},
+        {0.4662934960882714, -2.224163252030647}}},
+      {"lamb",
+       {{"weight_decay", 0.1}, {"adapt", false}},
+       {{0.8900003999984, -2.0799999000001},
+        {0.7845824375528702, -2.152417746951255},
+        {0.6809366681038561, -2.2029512140606666},
+        {0.5780864147171789, -2.2110394008948995}}},
+      {"lars",
+       {},
+       {{0.9999457673855453, -2.000216930457819},
+        {0.9997388321442919, -2.0005702937581},
+        {0.999328944295233, -2.0008883207283525},
+        {0.998760000987755, -2.0010745228799176}}},
+      {"lars",
+       {{"trust", 0.5}, {"momentum", 0.8}, {"weight_decay", 0.1}},
+       {{0.968804437530216, -2.071304142788078},
+        {0.870920592073115, -2.1641305293672195},
+        {0.6933147696116045, -2.2127199761663867},
+        {0.4593886187806352, -2.189643766755402}}},
+      {"lars",
+       {{"momentum", 0.5}, {"weight_decay", 0.1}, {"adapt", false}},
+       {{0.965, -2.08}, {0.88785, -2.1492}, {0.7653965, -2.162308}, {0.596515785, -2.09723892}}},
   };
 }
 
-// The update's node: so many elements in f64, clipped.
-LocalNode NodeOf(const UpdateRule& rule, int64_t elements) {
-  const TensorType tensor{DType::kF64, {elements}}, scalar{DType::kF64, {}}, whole{DType::kI32, {}};
-  std::vector<std::optional<TensorType>> types(2 + rule.slots.size(), tensor);
-  types.insert(types.end(), {scalar, whole, scalar});  // rate, apply, clip
-  if (types.size() < Ops().Find(rule.op)->inputs.size()) types.push_back(whole);
-  return WholeNode(rule.op, rule.attributes, types);
+Values SquaresOf(const Values& values) {
+  double sum = 0;
+  for (const double value : values) sum += value * value;
+  return {sum};
 }
 
-// A parameter and its slots, as an optimizer's op takes them from step to step.
+// A phase of an update, and what it keeps from step to step.
+struct Phase {
+  Phase(const UpdatePhase& rule, size_t elements)
+      : node(WholeNode(rule.op, rule.attributes,
+                       UpdateTypes(rule.op, {DType::kF64, {static_cast<int64_t>(elements)}}, /*clipped=*/true))) {
+    for (const Slot& slot : rule.slots) slots.push_back(Values(elements, slot.initial));
+  }
+
+  // The first output.
+  Values Run(const Values& w, const Values& g, const std::map<std::string, Values>& scalars,
+             const RunOptions& options) {
+    std::vector<Values> inputs = {w, g};
+    inputs.insert(inputs.end(), slots.begin(), slots.end());
+    while (inputs.size() < node.inputs.size()) {
+      const std::string& name = node.op->inputs[inputs.size()].name;
+      inputs.push_back(name == "w_squares" ? SquaresOf(w) : name == "g_squares" ? SquaresOf(g) : scalars.at(name));
+    }
+    std::vector<Values> outputs = Outputs(node, inputs, options);
+    slots.assign(outputs.begin() + 1, outputs.end());
+    return outputs[0];
+  }
+
+  LocalNode node;
+  std::vector<Values> slots;
+};
+
+// A parameter as an optimizer's ops change it from step to step.
 class Followed {
  public:
   Followed(const std::string& optimizer, const Attributes& said, const Values& first, const RunOptions& options)
@@ -81,28 +140,28 @@ class Followed {
     const absl::StatusOr<Optimizer> complete = CompleteOptimizer({optimizer, said, 0}, Ops().optimizers());
     EXPECT_TRUE(complete.ok()) << complete.status();
     const UpdateRule rule = FindOptimizer(optimizer, Ops().optimizers())->rule(complete->attributes);
-    node_ = NodeOf(rule, static_cast<int64_t>(first.size()));
-    states_ = {first};
-    for (const Slot& slot : rule.slots) states_.push_back(Values(first.size(), slot.initial));
+    if (rule.direction) phases_.emplace_back(*rule.direction, first.size());
+    phases_.emplace_back(rule, first.size());
+    w_ = first;
   }
 
-  const Values& w() const { return states_[0]; }
+  const Values& w() const { return w_; }
 
   void Step(const Values& gradient, double rate, double clip) {
-    std::vector<Values> inputs = states_;
-    inputs.insert(inputs.begin() + 1, gradient);
-    inputs.push_back({rate});
-    inputs.push_back({1});  // apply
-    inputs.push_back({clip});
-    if (inputs.size() < node_.inputs.size()) inputs.push_back({static_cast<double>(step_)});
-    states_ = Outputs(node_, inputs, options_);
-    ++step_;
+    std::map<std::string, Values> scalars = {
+        {"rate", {rate}}, {"apply", {1}}, {"clip", {clip}}, {"iteration", {static_cast<double>(step_++)}}};
+    Values made = gradient;
+    for (Phase& phase : phases_) {
+      made = phase.Run(w_, made, scalars, options_);
+      scalars["clip"] = {1};
+    }
+    w_ = made;
   }
 
  private:
   const RunOptions options_;
-  LocalNode node_;
-  std::vector<Values> states_;
+  std::vector<Phase> phases_;
+  Values w_;
   int step_ = 0;
 };
 
@@ -181,7 +240,7 @@ TEST(Updates, SquaresOfManyTensorsAreThoseOfTheNodes) {
 
 // By every kernel, on one thread and two.
 TEST(Updates, InMixedPrecisionAreTheCasts) {
-  for (const UpdateRule& rule : UpdateRules()) {
+  for (const UpdatePhase& rule : UpdatePhases()) {
     for (const std::string& kernel : HostKernelNames(rule.op)) {
       const std::string family = kernel.substr(0, kernel.size() - rule.op.size() - 1);
       for (const bool applied : {true, false}) {

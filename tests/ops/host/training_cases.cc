@@ -36,16 +36,14 @@ void AddUpdatesTogether(CaseTable& table) {
 
 // The ops of all optimizers.
 void AddOptimizers(CaseTable& table) {
-  std::vector<UpdateRule> rules = UpdateRules();
+  std::vector<UpdatePhase> rules = UpdatePhases();
   rules.push_back({"moving_average", {{"decay", 0.9}, {"warmup", true}}, {}});
   rules.push_back({"carry", {}, {}});
-  for (const UpdateRule& rule : rules) {
-    for (const std::optional<TensorType>& clip : {std::optional<TensorType>(), std::optional(F32({}))}) {
+  for (const UpdatePhase& rule : rules) {
+    for (const bool clipped : {false, true}) {
       std::vector<LocalNode> members;
       for (const Shape& shape : {Shape{3, 5}, Shape{}, Shape{70000}, Shape{4, 4, 4}}) {
-        Types inputs(2 + rule.slots.size(), F32(shape));
-        inputs.insert(inputs.end(), {F32({}), I32({}), clip});
-        if (inputs.size() < Ops().Find(rule.op)->inputs.size()) inputs.push_back(I32({}));
+        const Types inputs = UpdateTypes(rule.op, F32(shape), clipped);
         table.Add(rule.op, rule.attributes, inputs);
         members.push_back(WholeNode(rule.op, rule.attributes, inputs));
       }

@@ -89,6 +89,12 @@ TEST(Refusal, Updates) {
       {"sgd", {{"weight_decay", -1.0}}, {w, w, scalar, i, std::nullopt}, "attribute weight_decay is -1"},
       {"sgd_momentum", {{"momentum", 1.0}}, {w, w, w, scalar, i, scalar}, "attribute momentum is 1"},
       {"sgd", {}, {w, w, scalar, I32({1}), std::nullopt}, "input apply has shape [1]; [] is needed"},
+      {"lamb", {}, {w, w, scalar, i, std::nullopt, w, scalar}, "input w_squares has shape [3,5]"},
+      {"lamb", {}, {w, w, scalar, i, std::nullopt, scalar, F64({})}, "input g_squares has element type f64"},
+      {"lamb",
+       {{"weight_norm_limit", -1.0}},
+       {w, w, scalar, i, std::nullopt, scalar, scalar},
+       "attribute weight_norm_limit is -1"},
   });
   Attributes cycle = rate("one_cycle", "steps", int64_t{5});
   cycle.Set("warmup_steps", int64_t{1});

@@ -276,6 +276,36 @@ TEST(GroupedUpdates, OfParameterGroupsAreOneLaunch) {
   }
 }
 
+// A rule with norms: the ranks add up all norms in one collective, between a launch for each phase.
+TEST(GroupedUpdates, OfTwoPhasesAreTwoLaunchesAroundOneCollective) {
+  const Setting setting{"lenet5", "3x1", true, -1, 0, 0, "lamb"};
+  const auto alone = Start(setting, false), grouped = Start(setting, true, 5);
+  std::map<std::string, std::vector<int>> members;
+  int collectives = 0;
+  for (const Launch& launch : grouped->schedule(kTrainEntry, 0).launches) {
+    if (IsUpdate(launch)) {
+      const LocalNode& node = std::get<KernelLaunch>(launch.work).node;
+      if (node.op->name.starts_with("lamb")) members[node.op->name].push_back(node.members);
+    }
+    const bool collective = std::holds_alternative<CollectiveLaunch>(launch.work);
+    if (collective && members.contains("lamb_direction") && !members.contains("lamb")) ++collectives;
+  }
+  const std::vector<int> all = {static_cast<int>(std::ranges::count_if(
+      grouped->StateNames(), [](const std::string& name) { return name.ends_with("@mean"); }))};
+  EXPECT_EQ(members, (std::map<std::string, std::vector<int>>{{"lamb_direction", all}, {"lamb", all}}));
+  EXPECT_EQ(collectives, 1);
+  for (int step = 0; step < 3; ++step) {
+    const StepInputs batch = MakeBatch(1, step, DType::kF32, kBatch);
+    StageTraining(*alone, batch);
+    StageTraining(*grouped, batch);
+    EXPECT_EQ(alone->Train()->loss, grouped->Train()->loss);
+  }
+  for (const std::string& name : alone->StateNames()) {
+    EXPECT_EQ(alone->ReadState(name)->bytes, grouped->ReadState(name)->bytes) << name;
+    EXPECT_TRUE(*grouped->ReplicasEqual(name)) << name;
+  }
+}
+
 // A gradient bucket is reduced while the backward pass goes on: nothing of that waits for the joint launch.
 TEST(GroupedUpdates, KeepCollectivesWhereTheyWere) {
   const Setting setting{"lenet5", "2x1", true, 4096};

@@ -437,5 +437,21 @@ TEST(VerifyFaults, AnUpdateThatBothRunsHaveWrongIsFound) {
   EXPECT_NE(first.find("update of 'v'"), std::string::npos) << first;
 }
 
+// The norm of a parameter is off by 0.5 % in both runs, as if some squares were counted twice; that of what its update
+// divides by is right.
+TEST(VerifyFaults, ANormThatBothRunsHaveWrongIsFound) {
+  for (const auto& [optimizer, rate] : {std::pair{"lamb", 0.1}, std::pair{"lars", 10.0}}) {
+    const Model model = SmallModel({optimizer, {}}, rate);
+    const AfterKernel after = [](const LocalNode& node, const KernelArguments& arguments) {
+      const bool of_gradient = node.name.find("@d") != std::string::npos;
+      if (node.op->role == Role::kSumOfSquares && !of_gradient) *static_cast<float*>(arguments.outputs[0]) *= 1.01F;
+    };
+    const Program plan = *MakeProgram(model, Data(2), Ops(), {});
+    EXPECT_EQ(FirstOf(model, plan, 1), "") << optimizer;
+    const std::string first = FirstOf(model, plan, 1, DType::kF32, after);
+    EXPECT_NE(first.find("update of"), std::string::npos) << optimizer << ": " << first;
+  }
+}
+
 }  // namespace
 }  // namespace partita

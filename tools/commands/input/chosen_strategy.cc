@@ -38,7 +38,8 @@ absl::StatusOr<double> CopiesOfWeights(const Model& model) {
   const Optimizers& optimizers = Ops().optimizers();
   ASSIGN_OR_RETURN(const Optimizer optimizer, CompleteOptimizer(model.optimizer, optimizers));
   const OptimizerDefinition* const definition = FindOptimizer(optimizer.name, optimizers);
-  return 2.0 + static_cast<double>(definition->rule(optimizer.attributes).slots.size());
+  const UpdateRule rule = definition->rule(optimizer.attributes);
+  return 2.0 + static_cast<double>(rule.slots.size() + (rule.direction ? rule.direction->slots.size() : 0));
 }
 
 absl::StatusOr<ProgramSolver> SolverOf(const RunSpec& spec) {

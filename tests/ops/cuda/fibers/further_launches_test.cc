@@ -250,6 +250,10 @@ void UpdatesOfManyTensors() {
     for (const launch::UpdateTensor<F>& tensor : tensors) {
       memory.Add("w", tensor.w, 4 * tensor.elements, true);
       memory.Add("g", tensor.g, 4 * tensor.elements, false);
+      if constexpr (ReadsNorms<F>) {
+        memory.Add("norms", tensor.w_squares, 4, false);
+        memory.Add("norms", tensor.g_squares, 4, false);
+      }
       for (size_t s = 0; s < F::kSlots.size(); ++s) memory.Add("slot", tensor.slots[s], 4 * tensor.elements, true);
     }
     FiberQueue queue(++seed, memory);
@@ -268,7 +272,7 @@ TEST(FurtherLaunches, UpdateManyTensors) {
 
 // A rule with many slots, one with none; the others differ in what they compute alone.
 TEST(FurtherLaunches, UpdatesInMixedPrecisionAreTheCasts) {
-  for (const UpdateRule& rule : UpdateRules()) {
+  for (const UpdatePhase& rule : UpdatePhases()) {
     if (rule.slots.size() == 1) continue;
     for (const bool applied : {true, false}) ExpectMixedUpdatesAreCasts(rule, applied, RunNode);
   }

@@ -93,7 +93,7 @@ TEST(EmulatedUpdates, ScalarsOfAStepGoInOneLaunch) {
 
 // Also at addresses that no wide access reaches.
 TEST(EmulatedUpdates, InMixedPrecisionAreTheCasts) {
-  for (const UpdateRule& rule : UpdateRules()) {
+  for (const UpdatePhase& rule : UpdatePhases()) {
     for (const bool applied : {true, false}) {
       for (const int64_t misalignment : {0, 8}) {
         ExpectMixedUpdatesAreCasts(rule, applied, [&](const LocalNode& node, const std::vector<Values>& inputs) {

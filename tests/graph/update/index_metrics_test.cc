@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "graph/derive/append_update.h"
+#include "graph/update/append_update.h"
 #include "tests/graph/parse.h"
 
 namespace partita {

@@ -5,8 +5,8 @@
 //
 // They stand behind all updates, so that they can be one launch. Evaluation reads them
 // (graph/passes/prepare_evaluation.h).
-#ifndef PARTITA_GRAPH_DERIVE_APPEND_AVERAGES_H_
-#define PARTITA_GRAPH_DERIVE_APPEND_AVERAGES_H_
+#ifndef PARTITA_GRAPH_UPDATE_APPEND_AVERAGES_H_
+#define PARTITA_GRAPH_UPDATE_APPEND_AVERAGES_H_
 
 #include "absl/status/status.h"
 #include "graph/derive/layout_builder.h"
@@ -24,4 +24,4 @@ absl::Status AppendAverages(LayoutBuilder& builder, const Optimizer& optimizer, 
 
 }  // namespace partita
 
-#endif  // PARTITA_GRAPH_DERIVE_APPEND_AVERAGES_H_
+#endif  // PARTITA_GRAPH_UPDATE_APPEND_AVERAGES_H_

@@ -1,4 +1,4 @@
-#include "graph/derive/append_averages.h"
+#include "graph/update/append_averages.h"
 
 #include <string>
 #include <utility>

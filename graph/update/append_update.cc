@@ -1,16 +1,16 @@
-#include "graph/derive/append_update.h"
+#include "graph/update/append_update.h"
 
 #include <algorithm>
-#include <functional>
 #include <utility>
 
-#include "graph/derive/append_averages.h"
 #include "graph/ir/gate.h"
 #include "graph/ir/generated_name.h"
 #include "graph/ir/op_definition.h"
 #include "graph/moves/plan_move.h"
 #include "graph/optimizer/optimizer.h"
 #include "graph/optimizer/parameter_groups.h"
+#include "graph/update/append_averages.h"
+#include "graph/update/update_nodes.h"
 #include "runtime/base/status.h"
 
 namespace partita {
@@ -21,7 +21,12 @@ class Update {
   // `optimizer` is complete.
   Update(LayoutBuilder& builder, const std::map<ValueId, RowGradient>& by_rows, const Optimizer& optimizer,
          const LearningRate& rate, ValueId iteration)
-      : builder_(builder), by_rows_(by_rows), optimizer_(optimizer), rate_config_(rate), iteration_(iteration) {}
+      : builder_(builder),
+        nodes_(builder),
+        by_rows_(by_rows),
+        optimizer_(optimizer),
+        rate_config_(rate),
+        iteration_(iteration) {}
 
   absl::Status Run(const std::map<ValueId, ValueId>& gradients) {
     if (gradients.empty() &&
@@ -38,36 +43,20 @@ class Update {
     if (gradients.empty()) return absl::OkStatus();
     RETURN_IF_ERROR(Clip(squares));
     RETURN_IF_ERROR(Rate(graph().type(gradients.begin()->second).dtype));
+    RETURN_IF_ERROR(Directions(gradients));
+    RETURN_IF_ERROR(Norms(gradients));
     for (const auto& [parameter, gradient] : gradients) RETURN_IF_ERROR(Parameter(parameter, gradient));
     // Behind all of them, so that they can be one launch.
     for (const auto& [parameter, result] : updated_) SetUpdate(parameter, result);
     RETURN_IF_ERROR(AppendAverages(builder_, optimizer_, {rate_, apply_, iteration_}));
     ASSIGN_OR_RETURN(const ValueId next,
-                     Add(Role::kIncrement, {iteration_, apply_}, {}, std::string(kIterationName) + "@new"));
+                     nodes_.Add(Role::kIncrement, {iteration_, apply_}, {}, std::string(kIterationName) + "@new"));
     graph().SetUpdate(iteration_, next);
     return absl::OkStatus();
   }
 
  private:
   Graph& graph() { return builder_.graph(); }
-
-  // The op in this role, which has one output.
-  absl::StatusOr<ValueId> Add(Role role, std::vector<ValueId> inputs, Attributes attributes, const std::string& name) {
-    ASSIGN_OR_RETURN(const std::vector<ValueId> outputs,
-                     Append(builder_.registry().Get(role).name, std::move(inputs), std::move(attributes), {name}));
-    return outputs[0];
-  }
-
-  absl::StatusOr<std::vector<ValueId>> Append(const std::string& op, std::vector<ValueId> inputs, Attributes attributes,
-                                              std::vector<std::string> names) {
-    NodeRequest request;
-    request.op = op;
-    request.inputs = std::move(inputs);
-    request.attributes = std::move(attributes);
-    request.names = std::move(names);
-    request.phase = Phase::kUpdate;
-    return builder_.Add(request);
-  }
 
   void SetUpdate(ValueId state, ValueId update) {
     graph().SetUpdate(state, builder_.MoveTo(update, graph().layout(state), Phase::kUpdate));
@@ -99,81 +88,19 @@ class Update {
 
   // Of the gradients of the parameters that are clipped together, where they are clipped, on every rank.
   absl::StatusOr<std::map<int, ValueId>> SumsOfSquares(const std::map<ValueId, ValueId>& gradients) {
-    std::map<int, std::map<ValueId, ValueId>> together;
-    for (const auto& [parameter, gradient] : gradients) together[ClippedWith(parameter)].emplace(parameter, gradient);
-    std::map<int, ValueId> sums;
-    for (const auto& [clipped, all] : together) {
-      if (NormOf(clipped) <= 0) continue;
-      ASSIGN_OR_RETURN(sums[clipped], SumOfSquares(all));
-    }
-    return sums;
-  }
-
-  // Sums of squares that are added up before anything else happens to them: they lie alike, and their gradients are
-  // scaled alike. On a GPU they and their sum are one launch (graph/lower/join_norms.h).
-  struct Squares {
-    Layout layout;
-    double scale = 1;
-    std::vector<ValueId> sums;
-  };
-
-  absl::StatusOr<ValueId> SumOfSquares(const std::map<ValueId, ValueId>& gradients) {
-    ASSIGN_OR_RETURN(const auto squares, SquaresByMesh(gradients));
-    std::vector<ValueId> all;  // on the first mesh
-    for (const auto& [mesh, alike] : squares) {
-      ASSIGN_OR_RETURN(std::vector<ValueId> terms, TermsOf(alike));
-      if (mesh == 0) {
-        all.insert(all.begin(), terms.begin(), terms.end());
-        continue;
-      }
-      for (ValueId& term : terms) term = AsSummand(term, graph().mesh(term));
-      ASSIGN_OR_RETURN(const ValueId sum, Sum(terms, "@norm@squares@mesh"));
-      all.push_back(AsSummand(sum, graph().mesh()));
-    }
-    if (all.size() > 1) {
-      for (ValueId& term : all) term = AsSummand(term, graph().mesh());
-    }
-    ASSIGN_OR_RETURN(const ValueId sum, Sum(all, "@norm@squares"));
-    return builder_.MoveTo(sum, Replicated(graph().mesh()), Phase::kUpdate);
-  }
-
-  // By mesh, the first one last. Several parameters may have one gradient: each of them counts.
-  absl::StatusOr<std::map<int, std::vector<Squares>, std::greater<>>> SquaresByMesh(
-      const std::map<ValueId, ValueId>& gradients) {
-    std::map<int, std::vector<Squares>, std::greater<>> squares;
+    std::map<int, std::vector<ScaledGradient>> together;
     for (const auto& [parameter, dense] : gradients) {
       const auto rows = by_rows_.find(parameter);
       const ValueId gradient = rows == by_rows_.end() ? dense : rows->second.rows;
-      const std::string name = graph().UniqueName(graph().value(gradient).name + "@squares");
-      ASSIGN_OR_RETURN(const ValueId own, Add(Role::kSumOfSquares, {gradient}, {}, name));
-      const Layout& layout = graph().layout(own);
-      const double scale = ScaleOf(parameter);
-      std::vector<Squares>& of_mesh = squares[graph().mesh(own).id];
-      auto alike = std::ranges::find_if(
-          of_mesh, [&](const Squares& other) { return other.layout == layout && other.scale == scale; });
-      if (alike == of_mesh.end()) alike = of_mesh.insert(alike, {layout, scale, {}});
-      alike->sums.push_back(own);
+      together[ClippedWith(parameter)].push_back({gradient, ScaleOf(parameter)});
     }
-    return squares;
-  }
-
-  // The scaled sum of each.
-  absl::StatusOr<std::vector<ValueId>> TermsOf(const std::vector<Squares>& squares) {
-    std::vector<ValueId> terms;
-    for (const Squares& alike : squares) {
-      ASSIGN_OR_RETURN(const ValueId sum, Sum(alike.sums, "@norm@squares@alike"));
-      ASSIGN_OR_RETURN(const ValueId term, Times(alike.scale * alike.scale, sum));
-      terms.push_back(term);
+    std::map<int, ValueId> sums;
+    for (const auto& [clipped, all] : together) {
+      if (NormOf(clipped) <= 0) continue;
+      ASSIGN_OR_RETURN(sums[clipped], nodes_.SumOfSquares(all));
     }
-    return terms;
+    return sums;
   }
-
-  absl::StatusOr<ValueId> Sum(const std::vector<ValueId>& terms, const std::string& name) {
-    if (terms.size() == 1) return terms[0];
-    return Add(Role::kAdd, terms, {}, graph().UniqueName(name));
-  }
-
-  ValueId AsSummand(ValueId value, const Mesh& mesh) { return builder_.MoveTo(value, Summands(mesh), Phase::kUpdate); }
 
   // Of all that is clipped; kNoValue: nothing is.
   absl::StatusOr<ValueId> AllSquares(const std::map<int, ValueId>& squares) {
@@ -181,14 +108,14 @@ class Update {
     if (squares.size() == 1) return squares.begin()->second;
     std::vector<ValueId> all;
     for (const auto& [clipped, sum] : squares) all.push_back(sum);
-    ASSIGN_OR_RETURN(const ValueId sum, Add(Role::kAdd, all, {}, "@norm@squares@all"));
+    ASSIGN_OR_RETURN(const ValueId sum, nodes_.Add(Role::kAdd, all, {}, "@norm@squares@all"));
     return builder_.MoveTo(sum, Replicated(graph().mesh()), Phase::kUpdate);
   }
 
   // `value` as a number of the type of `like`.
   absl::StatusOr<ValueId> As(ValueId like, ValueId value, const std::string& name) {
     if (value == kNoValue || graph().type(value).dtype == graph().type(like).dtype) return value;
-    return Add(Role::kCast, {value}, {{"dtype", std::string(Name(graph().type(like).dtype))}}, name);
+    return nodes_.Add(Role::kCast, {value}, {{"dtype", std::string(Name(graph().type(like).dtype))}}, name);
   }
 
   // The sum of all losses, and of metrics that stand for labels which no loss reads, on every rank: it is finite where
@@ -205,14 +132,14 @@ class Update {
       ASSIGN_OR_RETURN(const ValueId term, As(loss, value, graph().UniqueName(graph().value(value).name + "@cast")));
       losses.push_back(term);
     }
-    return Add(Role::kAdd, std::move(losses), {}, "@losses");
+    return nodes_.Add(Role::kAdd, std::move(losses), {}, "@losses");
   }
 
   absl::Status Apply(const std::map<int, ValueId>& sums) {
     ASSIGN_OR_RETURN(const ValueId loss, Losses());
     ASSIGN_OR_RETURN(ValueId squares, AllSquares(sums));
     ASSIGN_OR_RETURN(squares, As(loss, squares, "@norm@squares@cast"));
-    ASSIGN_OR_RETURN(apply_, Add(Role::kAllFinite, {loss, squares}, {}, "@apply"));
+    ASSIGN_OR_RETURN(apply_, nodes_.Add(Role::kAllFinite, {loss, squares}, {}, "@apply"));
     graph().apply = apply_;
     return absl::OkStatus();
   }
@@ -243,11 +170,7 @@ class Update {
                       graph().node(id).op->name);
     }
     Node node = graph().node(id);
-    Layout layout = graph().layout(node.outputs[0]);
-    for (AxisLayout& axis : layout) {
-      if (!axis.at()) axis = AxisLayout::Replicate();
-    }
-    node.inputs[gate] = builder_.MoveTo(apply_, layout, Phase::kUpdate);
+    node.inputs[gate] = nodes_.ToAllOf(node.outputs[0], apply_);
     node.phase = Phase::kUpdate;
     std::vector<Value> outputs;
     for (const ValueId output : node.outputs) {
@@ -259,17 +182,10 @@ class Update {
 
   absl::Status Clip(const std::map<int, ValueId>& squares) {
     for (const auto& [clipped, sum] : squares) {
-      ASSIGN_OR_RETURN(clip_[clipped],
-                       Add(Role::kClipScale, {sum}, {{"max_norm", NormOf(clipped)}}, graph().UniqueName("@clip")));
+      ASSIGN_OR_RETURN(clip_[clipped], nodes_.Add(Role::kClipScale, {sum}, {{"max_norm", NormOf(clipped)}},
+                                                  graph().UniqueName("@clip")));
     }
     return absl::OkStatus();
-  }
-
-  absl::StatusOr<ValueId> Times(double factor, ValueId value) {
-    if (factor == 1) return value;
-    const std::string name = graph().UniqueName(graph().value(value).name + "@scaled");
-    ASSIGN_OR_RETURN(const std::vector<ValueId> outputs, Append("scale", {value}, {{"factor", factor}}, {name}));
-    return outputs[0];
   }
 
   // What the update of a parameter multiplies its gradient by; kNoValue: nothing.
@@ -281,7 +197,7 @@ class Update {
     const auto [found, fresh] = factors_.emplace(std::pair(clipped, scale), kNoValue);
     if (!fresh) return found->second;
     if (clipped != kNoValue) {
-      ASSIGN_OR_RETURN(found->second, Times(scale, clipped));
+      ASSIGN_OR_RETURN(found->second, nodes_.Times(scale, clipped));
       return found->second;
     }
     const Attributes constant{
@@ -292,19 +208,10 @@ class Update {
     return found->second;
   }
 
-  // P over every axis of more than one rank.
-  static Layout Summands(const Mesh& mesh) {
-    Layout layout = Replicated(mesh);
-    for (size_t a = 0; a < layout.size(); ++a) {
-      if (mesh.axes[a].size > 1) layout[a] = AxisLayout::Partial();
-    }
-    return layout;
-  }
-
   absl::Status Rate(DType dtype) {
     Attributes attributes = AttributesOf(rate_config_);
     attributes.Set("dtype", std::string(Name(dtype)));
-    ASSIGN_OR_RETURN(rate_, Add(Role::kLearningRate, {iteration_}, std::move(attributes), "@learning_rate"));
+    ASSIGN_OR_RETURN(rate_, nodes_.Add(Role::kLearningRate, {iteration_}, std::move(attributes), "@learning_rate"));
     return absl::OkStatus();
   }
 
@@ -317,19 +224,76 @@ class Update {
     return rule;
   }
 
-  absl::Status Parameter(ValueId parameter, ValueId gradient) {
-    const UpdateRule& rule = rules_.at(group_of_.at(parameter));
-    const auto rows = by_rows_.find(parameter);
-    if (rows != by_rows_.end()) {
-      const RowGradient& own = rows->second;
-      RETURN_IF_ERROR(CheckRowUpdate(graph().value(parameter).name, rule));
-      RETURN_IF_ERROR(Tensors(parameter, rule.op_of_rows, rule, {parameter, own.ids, own.rows}));
-      graph().SetGradient(parameter, own.rows);
-      return absl::OkStatus();
+  const UpdateRule& Rule(ValueId parameter) const { return rules_.at(group_of_.at(parameter)); }
+
+  // The parameter where it is updated: as its gradient lies.
+  ValueId Moved(ValueId parameter, ValueId gradient) {
+    return builder_.MoveTo(parameter, graph().layout(gradient), Phase::kUpdate);
+  }
+
+  // The first phase of all rules that have one, so that it can be one launch.
+  absl::Status Directions(const std::map<ValueId, ValueId>& gradients) {
+    for (const auto& [parameter, gradient] : gradients) {
+      const UpdateRule& rule = Rule(parameter);
+      if (!rule.direction) continue;
+      RETURN_IF_ERROR(CheckRowUpdate(parameter, rule));
+      ASSIGN_OR_RETURN(const ValueId clip, FactorOf(parameter));
+      const std::string name = graph().UniqueName(graph().value(parameter).name + "@direction");
+      ASSIGN_OR_RETURN(direction_[parameter], Tensors(parameter, rule.direction->op, *rule.direction,
+                                                      {Moved(parameter, gradient), gradient}, clip, name));
     }
-    const ValueId moved = builder_.MoveTo(parameter, graph().layout(gradient), Phase::kUpdate);
-    RETURN_IF_ERROR(Tensors(parameter, rule.op, rule, {moved, gradient}));
-    graph().SetGradient(parameter, gradient);
+    return absl::OkStatus();
+  }
+
+  // What the second phase reads in the place of the gradient.
+  ValueId DirectionOf(ValueId parameter, ValueId gradient) const {
+    const auto found = direction_.find(parameter);
+    return found == direction_.end() ? gradient : found->second;
+  }
+
+  bool ReadsNorms(const UpdateRule& rule) {
+    return std::ranges::find(builder_.registry().Find(rule.op)->inputs, "w_squares", &InputDefinition::name) !=
+           builder_.registry().Find(rule.op)->inputs.end();
+  }
+
+  // The norms of whole tensors: all squares are summed before the ranks add them up, so that these sums share a
+  // collective (graph/passes/bucket_all_reduces.h).
+  absl::Status Norms(const std::map<ValueId, ValueId>& gradients) {
+    for (const auto& [parameter, gradient] : gradients) {
+      if (!ReadsNorms(Rule(parameter))) continue;
+      RETURN_IF_ERROR(CheckRowUpdate(parameter, Rule(parameter)));
+      std::vector<ValueId>& squares = squares_[parameter];
+      for (const ValueId value : {Moved(parameter, gradient), DirectionOf(parameter, gradient)}) {
+        ASSIGN_OR_RETURN(squares.emplace_back(), nodes_.Squares(value));
+      }
+    }
+    for (auto& [parameter, squares] : squares_) {
+      for (ValueId& sum : squares) sum = nodes_.ToAllOf(gradients.at(parameter), sum);
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status Parameter(ValueId parameter, ValueId gradient) {
+    const UpdateRule& rule = Rule(parameter);
+    const auto rows = by_rows_.find(parameter);
+    const bool whole = rows == by_rows_.end();
+    std::string op = rule.op;
+    std::vector<ValueId> inputs;
+    if (whole) {
+      inputs = {Moved(parameter, gradient), DirectionOf(parameter, gradient)};
+    } else {
+      RETURN_IF_ERROR(CheckRowUpdate(parameter, rule));
+      op = rule.op_of_rows;
+      inputs = {parameter, rows->second.ids, rows->second.rows};
+    }
+    ValueId clip = kNoValue;  // a direction is clipped
+    if (!rule.direction) {
+      ASSIGN_OR_RETURN(clip, FactorOf(parameter));
+    }
+    const std::string name = graph().value(parameter).name + "@new";
+    ASSIGN_OR_RETURN(const ValueId updated, Tensors(parameter, op, rule, std::move(inputs), clip, name));
+    updated_.emplace_back(parameter, updated);
+    graph().SetGradient(parameter, whole ? gradient : rows->second.rows);
     return absl::OkStatus();
   }
 
@@ -345,7 +309,10 @@ class Update {
     return updates;
   }
 
-  absl::Status CheckRowUpdate(const std::string& name, const UpdateRule& rule) {
+  // That a parameter whose gradient has rows can be updated by rows.
+  absl::Status CheckRowUpdate(ValueId parameter, const UpdateRule& rule) {
+    if (!by_rows_.contains(parameter)) return absl::OkStatus();
+    const std::string& name = graph().value(parameter).name;
     if (rule.op_of_rows.empty()) {
       return InvalidArgument(
           "node '{}': row_gradients is true, and the update of the table is '{}'; expected {} (sgd "
@@ -359,13 +326,14 @@ class Update {
         name, rule.attributes.Float("weight_decay"));
   }
 
-  // `inputs`: the parameter, where it is updated, and its gradient.
-  absl::Status Tensors(ValueId parameter, const std::string& op, const UpdateRule& rule, std::vector<ValueId> inputs) {
+  // The op's first output. `inputs`: the parameter, where it is updated, and its gradient.
+  absl::StatusOr<ValueId> Tensors(ValueId parameter, const std::string& op, const UpdatePhase& phase,
+                                  std::vector<ValueId> inputs, ValueId clip, const std::string& made) {
     const Value value = graph().value(parameter);
     const Layout layout = graph().layout(inputs[0]);
     const size_t first = inputs.size();
-    std::vector<std::string> names = {value.name + "@new"};
-    for (const Slot& slot : rule.slots) {
+    std::vector<std::string> names = {made};
+    for (const Slot& slot : phase.slots) {
       const std::string name = value.name + "@" + slot.name;
       ASSIGN_OR_RETURN(const ValueId state,
                        builder_.AddSource(builder_.registry().Get(Role::kState),
@@ -373,18 +341,20 @@ class Update {
       inputs.push_back(state);
       names.push_back(name + "@new");
     }
-    ASSIGN_OR_RETURN(const ValueId factor, FactorOf(parameter));
-    AddScalars(op, factor, inputs);
-    ASSIGN_OR_RETURN(const std::vector<ValueId> results, Append(op, inputs, rule.attributes, std::move(names)));
-    updated_.emplace_back(parameter, results[0]);
-    for (size_t s = 0; s < rule.slots.size(); ++s) graph().AddState({inputs[first + s], results[1 + s]});
-    return absl::OkStatus();
+    std::map<std::string, ValueId> scalars = {
+        {"rate", rate_}, {"apply", apply_}, {"clip", clip}, {"iteration", iteration_}};
+    if (const auto squares = squares_.find(parameter); squares != squares_.end()) {
+      scalars.insert({{"w_squares", squares->second[0]}, {"g_squares", squares->second[1]}});
+    }
+    AddScalars(op, scalars, inputs);
+    ASSIGN_OR_RETURN(const std::vector<ValueId> results, nodes_.Append(op, inputs, phase.attributes, std::move(names)));
+    for (size_t s = 0; s < phase.slots.size(); ++s) graph().AddState({inputs[first + s], results[1 + s]});
+    return results[0];
   }
 
   // What the update's op asks for behind the tensors.
-  void AddScalars(const std::string& update, ValueId clip, std::vector<ValueId>& inputs) {
-    const std::map<std::string, ValueId> scalars = {
-        {"rate", rate_}, {"apply", apply_}, {"clip", clip}, {"iteration", iteration_}};
+  void AddScalars(const std::string& update, const std::map<std::string, ValueId>& scalars,
+                  std::vector<ValueId>& inputs) {
     const OpDefinition& op = *builder_.registry().Find(update);
     while (inputs.size() < op.inputs.size()) {
       const auto scalar = scalars.find(op.inputs[inputs.size()].name);
@@ -394,6 +364,7 @@ class Update {
   }
 
   LayoutBuilder& builder_;
+  UpdateNodes nodes_;
   const std::map<ValueId, RowGradient>& by_rows_;
   const Optimizer& optimizer_;
   const LearningRate& rate_config_;
@@ -404,6 +375,8 @@ class Update {
   std::map<std::pair<ValueId, double>, ValueId> factors_;  // by clip, if there is one, and scale
   std::map<ValueId, int> group_of_;                        // of each parameter; -1: none
   std::map<int, UpdateRule> rules_;                        // of each group
+  std::map<ValueId, ValueId> direction_;                   // of each parameter whose rule has one
+  std::map<ValueId, std::vector<ValueId>> squares_;        // of it and its direction or gradient, where norms are read
   std::vector<std::pair<ValueId, ValueId>> updated_;       // parameters and what they become, where it was computed
 };
 

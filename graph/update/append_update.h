@@ -13,12 +13,18 @@
 // A table that has a gradient by rows (graph/derive/row_gradients.h) is updated where it lies by the op that is called
 // as the optimizer's with `_rows` behind: rows that no id chose stay as they are.
 //
-// Which op updates, and which slots it keeps beside a parameter, the optimizer's definition says
-// (graph/optimizer/optimizer.h). The clip norm is one scalar summed over differently laid out parameters
-// (docs/design.md 5.20): a local sum of squares, S gives P, R counts on
-// coordinate 0 of that axis only, At as it lies; one all_reduce.
-#ifndef PARTITA_GRAPH_DERIVE_APPEND_UPDATE_H_
-#define PARTITA_GRAPH_DERIVE_APPEND_UPDATE_H_
+// The optimizer's definition says which op updates and which slots it keeps beside a parameter
+// (graph/optimizer/optimizer.h). A rule with norms has two phases. Each rank squares its part of both tensors, the
+// ranks add these sums up in one bucket, and the second phase reads the totals:
+//
+//   before   %g (gradient of %w)
+//   after    %d, %m', %v' = lamb_direction(%w, %g, %m, %v, ...)   %ws = sum_of_squares(%w)   %ds = sum_of_squares(%d)
+//            %ws.r, %ds.r = all_reduce(%ws, %ds)                  %w' = lamb(%w, %d, %rate, %apply, %ws.r, %ds.r)
+//
+// Clipping scales a gradient before its first phase. The clip norm is summed over all parameters
+// (graph/update/update_nodes.h).
+#ifndef PARTITA_GRAPH_UPDATE_APPEND_UPDATE_H_
+#define PARTITA_GRAPH_UPDATE_APPEND_UPDATE_H_
 
 #include <map>
 #include <vector>
@@ -45,4 +51,4 @@ absl::Status AppendUpdate(LayoutBuilder& builder, const std::map<ValueId, ValueI
 
 }  // namespace partita
 
-#endif  // PARTITA_GRAPH_DERIVE_APPEND_UPDATE_H_
+#endif  // PARTITA_GRAPH_UPDATE_APPEND_UPDATE_H_

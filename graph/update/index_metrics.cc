@@ -2,9 +2,9 @@
 #include <set>
 #include <utility>
 
-#include "graph/derive/append_update.h"
 #include "graph/ir/gate.h"
 #include "graph/ir/op_definition.h"
+#include "graph/update/append_update.h"
 
 namespace partita {
 namespace {
