@@ -187,9 +187,9 @@ class Planning {
 
   // Of a program that was predicted already, that one.
   absl::StatusOr<partita::Plan> MakePlanOfChosen() const {
-    ASSIGN_OR_RETURN(const MachineSpeed speed, SpeedFor(flags_, machine_, chosen_.strategy.mesh.size()));
-    const Spread spread = flags_.Bool("processes") ? Spread::kProcesses : Spread::kThreads;
-    ProgramOptions options = ReadProgramOptions(flags_, speed);
+    ASSIGN_OR_RETURN(const MachineSpeed speed, SpeedFor(spec_, machine_, chosen_.strategy.mesh.size()));
+    const Spread spread = spec_.plan().processes() ? Spread::kProcesses : Spread::kThreads;
+    ProgramOptions options = ReadProgramOptions(spec_, speed);
     options.count_votes = spread == Spread::kProcesses;
     options.given = AssumedForms(model_.graph);
     Program made;
