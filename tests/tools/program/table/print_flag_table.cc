@@ -28,8 +28,8 @@ std::string Cell(const std::string& text) {
 }
 
 std::string Written(const FlagDefinition& flag) {
-  const std::string name = flag.type == FlagType::kBool ? "--" + flag.name
-                                                        : fmt::format("--{}={}", flag.name, FlagPlaceholder(flag));
+  const std::string name =
+      flag.type == FlagType::kBool ? "--" + flag.name : fmt::format("--{}={}", flag.name, FlagPlaceholder(flag));
   return fmt::format("`{}`", Cell(name));
 }
 
