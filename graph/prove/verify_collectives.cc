@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "graph/ir/group_table.h"
+#include "graph/schedule/group_table.h"
 #include "runtime/base/status.h"
 
 namespace partita {
@@ -319,11 +319,15 @@ class Execution {
   std::vector<int> complete_;    // groups that all members are at
 };
 
+absl::Status CheckCount(const Program& program, size_t schedules) {
+  if (static_cast<int>(schedules) == program.ranks()) return absl::OkStatus();
+  return Internal("{} schedules for {} ranks", schedules, program.ranks());
+}
+
 }  // namespace
 
 absl::Status VerifyCollectives(const Program& program, std::span<const Schedule* const> by_rank) {
-  const int ranks = program.ranks();
-  if (static_cast<int>(by_rank.size()) != ranks) return Internal("{} schedules for {} ranks", by_rank.size(), ranks);
+  RETURN_IF_ERROR(CheckCount(program, by_rank.size()));
   Chains chains(program, by_rank);
   RETURN_IF_ERROR(chains.Collect());
   RETURN_IF_ERROR(Execution(program, chains).Run());
@@ -331,6 +335,7 @@ absl::Status VerifyCollectives(const Program& program, std::span<const Schedule*
 }
 
 absl::Status VerifyCollectives(const Program& program, std::span<const Schedule> schedules) {
+  RETURN_IF_ERROR(CheckCount(program, schedules.size()));
   std::vector<const Schedule*> by_rank;
   for (const Schedule& schedule : schedules) {
     const size_t rank = by_rank.size();

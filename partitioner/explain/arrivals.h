@@ -6,8 +6,8 @@
 #include <map>
 #include <vector>
 
-#include "graph/ir/group_table.h"
 #include "graph/ir/program.h"
+#include "graph/schedule/group_table.h"
 #include "partitioner/simulate/simulate.h"
 
 namespace partita {

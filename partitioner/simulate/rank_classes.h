@@ -15,8 +15,8 @@
 
 #include <vector>
 
-#include "graph/ir/group_table.h"
 #include "graph/ir/program.h"
+#include "graph/schedule/group_table.h"
 #include "partitioner/cluster/cluster.h"
 #include "partitioner/cost/group_cost.h"
 

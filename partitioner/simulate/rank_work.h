@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "graph/ir/group_table.h"
+#include "graph/schedule/group_table.h"
 #include "graph/schedule/schedule.h"
 #include "partitioner/cluster/cluster.h"
 #include "partitioner/cost/compute_cost.h"

@@ -5,14 +5,13 @@
 #include <set>
 #include <utility>
 
-#include "graph/schedule/localize.h"
 #include "graph/value/node_name.h"
 #include "runtime/base/status.h"
 
 namespace partita {
 namespace {
 
-Rows RowsOf(const LocalTensor& tensor) { return {tensor.box.offset[0], tensor.box.offset[0] + tensor.box.size[0]}; }
+Rows RowsOf(const Box& box) { return {box.offset[0], box.offset[0] + box.size[0]}; }
 
 // Rows that hold both; rows without any are no reason to make others.
 Rows Hull(const Rows& a, const Rows& b) {
@@ -41,8 +40,9 @@ Rows RowsOfRank(const EntryPoint& entry, int rank) {
   Rows rows;
   for (const EntryInput& input : entry.inputs) {
     for (const ValueId value : input.values) {
-      const LocalTensor tensor = LocalTensorOf(entry.graph, value, rank);
-      if (!tensor.box.empty()) rows = Hull(rows, RowsOf(tensor));
+      const Layout& layout = entry.graph.layout(value);
+      const auto box = LocalBox(layout, entry.graph.type(value).shape, entry.graph.mesh(layout), rank);
+      if (box && !box->empty()) rows = Hull(rows, RowsOf(*box));
     }
   }
   return rows;
@@ -123,7 +123,7 @@ absl::StatusOr<BatchFeed> BatchFeed::Create(const Session& session, const std::s
   }
   for (const Bucket& bucket : feed.buckets_) {
     for (const Place& place : bucket.places) {
-      feed.rows_[place.rank] = Hull(feed.rows_[place.rank], RowsOf(place.part.tensor));
+      feed.rows_[place.rank] = Hull(feed.rows_[place.rank], RowsOf(place.part.tensor.box));
     }
   }
   for (Bucket& bucket : feed.buckets_) {

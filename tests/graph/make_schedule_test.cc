@@ -177,8 +177,9 @@ TEST(MakeFoldedSchedules, WorkAndSizeDoNotGrowWithAlikeRanks) {
     int64_t samples;
     size_t kinds;
   };
-  for (const Case& each : {Case{2, 1, 8, 1}, Case{4096, 1, 8192, 1}, Case{4096, 1, 8191, 2}, Case{4096, 1, 64, 2},
-                           Case{2, 40, 8, 40}, Case{64, 40, 128, 40}, Case{64, 40, 127, 80}}) {
+  for (const Case& each :
+       {Case{2, 1, 8, 1}, Case{4096, 1, 8192, 1}, Case{4096, 1, 8191, 2}, Case{4096, 1, 64, 2},
+        Case{16384, 1, 32767, 2}, Case{2, 40, 8, 40}, Case{64, 40, 128, 40}, Case{64, 40, 127, 80}}) {
     SCOPED_TRACE(testing::Message() << each.data << " x " << each.stages << ", " << each.samples << " samples");
     const CountingKernels kernels;
     const Program program = Replicas(each.data, each.stages, each.samples);

@@ -4,12 +4,12 @@
 #include <map>
 
 #include "graph/ir/group_key.h"
-#include "graph/ir/group_table.h"
 #include "graph/ir/node_flops.h"
 #include "graph/ir/op_definition.h"
 #include "graph/make_program.h"
 #include "graph/moves/halo.h"
 #include "graph/moves/plan_exchange.h"
+#include "graph/schedule/group_table.h"
 #include "graph/timeline/step_times.h"
 #include "partitioner/cost/check_fits.h"
 #include "partitioner/simulate/simulate.h"

@@ -1,4 +1,4 @@
-#include "graph/ir/group_table.h"
+#include "graph/schedule/group_table.h"
 
 #include <map>
 

@@ -1,6 +1,6 @@
 // A program's groups, indexed by key and rank.
-#ifndef PARTITA_GRAPH_IR_GROUP_TABLE_H_
-#define PARTITA_GRAPH_IR_GROUP_TABLE_H_
+#ifndef PARTITA_GRAPH_SCHEDULE_GROUP_TABLE_H_
+#define PARTITA_GRAPH_SCHEDULE_GROUP_TABLE_H_
 
 #include <vector>
 
@@ -25,4 +25,4 @@ class GroupTable {
 
 }  // namespace partita
 
-#endif  // PARTITA_GRAPH_IR_GROUP_TABLE_H_
+#endif  // PARTITA_GRAPH_SCHEDULE_GROUP_TABLE_H_
