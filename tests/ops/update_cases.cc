@@ -1,4 +1,7 @@
 // What a training step does beside its gradients.
+#include <map>
+#include <string>
+
 #include "graph/optimizer/optimizer.h"
 #include "ops/registry.h"
 #include "ops/values/learning_rate.h"
@@ -22,6 +25,7 @@ void AddUpdates(Cases& cases) {
       }
     }
   }
+  std::map<std::string, int> variants;  // of each op so far
   for (const UpdatePhase& rule : UpdatePhases()) {
     std::vector<std::optional<CaseInput>> inputs;
     for (const InputDefinition& input : Ops().Find(rule.op)->inputs) {
@@ -40,7 +44,7 @@ void AddUpdates(Cases& cases) {
         inputs.push_back(Fixed(tensor ? w : Shape{}, 0.1, 1));
       }
     }
-    cases.Add(rule.op, "optimizer", rule.attributes, inputs);
+    cases.Add(rule.op, "optimizer_" + std::to_string(++variants[rule.op]), rule.attributes, inputs);
   }
   for (const std::string& schedule : ScheduleNames()) {
     cases.Add("learning_rate", schedule,

@@ -18,7 +18,7 @@ inline std::vector<UpdatePhase> UpdatePhases() {
   const auto add = [&](const std::string& name, const Attributes& said) {
     const OptimizerDefinition& optimizer = *FindOptimizer(name, Ops().optimizers());
     const UpdateRule rule = optimizer.rule(CompleteOptimizer({name, said, 0}, Ops().optimizers())->attributes);
-    if (rule.direction) rules.push_back(*rule.direction);
+    if (rule.direction && said.entries().empty()) rules.push_back(*rule.direction);
     rules.push_back(rule);
   };
   for (const OptimizerDefinition& optimizer : Ops().optimizers()) add(optimizer.name, {});
