@@ -10,6 +10,9 @@
 //
 // Where no move lies between the first two, a GPU has both at once (ops/fusions/fuse_small_batch_norms.h):
 //   y, stats = batch_norm_forward(x, shift, gamma, beta) samples=k epsilon
+// and either adds a residual before its relu (ops/fusions/fuse_normalize_add.h):
+//   y = batch_norm_normalize_add(x, stats, shift, gamma, beta, residual) samples=k epsilon
+//   y, stats = batch_norm_forward_add(x, shift, gamma, beta, residual) samples=k epsilon
 //
 // m = elements per group and channel, of the global tensor. mean' = s1/m, variance = max(s2/m - mean'^2, 0) (biased),
 // inv = 1/sqrt(variance + epsilon), xhat = (x - shift - mean') inv, y = gamma xhat + beta, with `relu` max(y, 0).
@@ -74,11 +77,27 @@ absl::StatusOr<std::vector<TensorType>> NormalizeShape(const NodeView& node) {
   return std::vector<TensorType>{*node.inputs[0]};
 }
 
+// Input `index` has the type and the shape of x.
+absl::Status CheckResidual(const NodeView& node, int index) {
+  RETURN_IF_ERROR(CheckDType(node, index, "residual", node.inputs[0]->dtype));
+  return CheckLike(node, index, "residual", node.inputs[0]->shape, "the same as x");
+}
+
+absl::StatusOr<std::vector<TensorType>> NormalizeAddShape(const NodeView& node) {
+  RETURN_IF_ERROR(CheckResidual(node, 5));
+  return NormalizeShape(node);
+}
+
 absl::StatusOr<std::vector<TensorType>> ForwardShape(const NodeView& node) {
   RETURN_IF_ERROR(CheckPositive(node.attributes, "epsilon"));
   ASSIGN_OR_RETURN(const std::vector<TensorType> statistics, BatchNormStatisticsType(node));
   RETURN_IF_ERROR(CheckChannelVectors(node, 2, {"gamma", "beta"}));
   return std::vector<TensorType>{*node.inputs[0], statistics[0]};
+}
+
+absl::StatusOr<std::vector<TensorType>> ForwardAddShape(const NodeView& node) {
+  RETURN_IF_ERROR(CheckResidual(node, 4));
+  return ForwardShape(node);
 }
 
 absl::StatusOr<std::vector<TensorType>> RunningShape(const NodeView& node) {
@@ -246,6 +265,43 @@ OpDefinition BatchNormForwardOp() {
       })
       .Flops(PerElement(7))
       .InPlace(0, 0);
+}
+
+OpDefinition BatchNormNormalizeAddOp() {
+  return Op("batch_norm_normalize_add")
+      .Internal()
+      .Inputs({"x", "stats"})
+      .Parameters({"shift", "gamma", "beta"})
+      .Inputs({"residual"})
+      .Attribute("samples", int64_t{0})
+      .Attribute("epsilon", 1e-3)
+      .Attribute("relu", false)
+      .Shape(NormalizeAddShape)
+      .Rules([](const NodeView& node) {
+        return BatchNormRules(node, {kElements, kStatistics, kVector, kVector, kVector, kElements}, {kElements});
+      })
+      .Flops(PerElement(4))
+      .InPlace(0, 0)
+      .InPlace(5, 0);
+}
+
+OpDefinition BatchNormForwardAddOp() {
+  return Op("batch_norm_forward_add")
+      .Internal()
+      .Inputs({"x"})
+      .Parameters({"shift", "gamma", "beta"})
+      .Inputs({"residual"})
+      .Outputs(2)
+      .Attribute("samples", int64_t{0})
+      .Attribute("epsilon", 1e-3)
+      .Attribute("relu", false)
+      .Shape(ForwardAddShape)
+      .Rules([](const NodeView& node) {
+        return WholeGroupRules(node, {kElements, kVector, kVector, kVector, kElements}, {kElements, kStatistics});
+      })
+      .Flops(PerElement(8))
+      .InPlace(0, 0)
+      .InPlace(4, 0);
 }
 
 OpDefinition BatchNormRunningOp() {

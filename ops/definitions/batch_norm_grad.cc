@@ -9,6 +9,9 @@
 //   batch_norm_statistics_grad(x, shift, dstats)                           ds1 + 2 (x - shift) ds2
 //   batch_norm_input_grad(x, dy, stats, shift, gamma, beta, dstats)        the sum of the two before, in one pass
 //   batch_norm_backward(x, dy, stats, shift, gamma, beta) -> dx, dgamma, dbeta     the first and the last at once
+//   batch_norm_gradient_sums_relu(x, dy, stats, shift, gamma, beta, y) -> dstats, dgamma, dbeta, masked
+//   batch_norm_backward_relu(x, dy, stats, shift, gamma, beta, y) -> dx, dgamma, dbeta, masked
+//       behind a relu with the result y: of masked = relu_grad(dy, y) in place of dy, in one pass
 // stats and dstats are f64. Sums are per group; where the samples of a single group or rows are split they are partial.
 #include "ops/definitions/definitions.h"
 #include "ops/forms/batch_norm_shapes.h"
@@ -34,6 +37,18 @@ absl::Status CheckNormalizeInputs(const NodeView& node) {
 absl::StatusOr<std::vector<TensorType>> SumsShape(const NodeView& node) {
   RETURN_IF_ERROR(CheckNormalizeInputs(node));
   return std::vector<TensorType>{*node.inputs[2], *node.inputs[4], *node.inputs[5]};
+}
+
+// A node with the inputs y and dy that also gives dy masked by y.
+ShapeFunction BehindRelu(const ShapeFunction& shape) {
+  return [shape](const NodeView& node) -> absl::StatusOr<std::vector<TensorType>> {
+    const TensorType& x = *node.inputs[0];
+    ASSIGN_OR_RETURN(std::vector<TensorType> outputs, shape(node));
+    RETURN_IF_ERROR(CheckDType(node, 6, "y", x.dtype));
+    RETURN_IF_ERROR(CheckLike(node, 6, "y", x.shape, "the same as x"));
+    outputs.push_back(x);
+    return outputs;
+  };
 }
 
 absl::StatusOr<std::vector<TensorType>> NormalizeInputGradShape(const NodeView& node) {
@@ -96,6 +111,32 @@ OpDefinition BatchNormBackwardOp() {
       })
       .Flops(PerElement(10))
       .InPlace(1, 0);
+}
+
+OpDefinition BatchNormGradientSumsReluOp() {
+  return NormalizeGradient("batch_norm_gradient_sums_relu")
+      .Inputs({"y"})
+      .Outputs(4)
+      .Shape(BehindRelu(SumsShape))
+      .Rules([](const NodeView& node) {
+        return BatchNormRules(node, {kElements, kElements, kStatistics, kVector, kVector, kVector, kElements},
+                              {kStatistics, kVector, kVector, kElements});
+      })
+      .Flops(PerElement(6))
+      .InPlace(1, 3);
+}
+
+OpDefinition BatchNormBackwardReluOp() {
+  return NormalizeGradient("batch_norm_backward_relu")
+      .Inputs({"y"})
+      .Outputs(4)
+      .Shape(BehindRelu(BackwardShape))
+      .Rules([](const NodeView& node) {
+        return WholeGroupRules(node, {kElements, kElements, kStatistics, kVector, kVector, kVector, kElements},
+                               {kElements, kVector, kVector, kElements});
+      })
+      .Flops(PerElement(11))
+      .InPlace(1, 3);
 }
 
 OpDefinition BatchNormNormalizeInputGradOp() {

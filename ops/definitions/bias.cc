@@ -1,6 +1,7 @@
 // y = x + b along the last dimension: x [n,c], [n,t,c] or [n,h,w,c], b [c].
 //
 //   bias_grad(dy) -> [c]   the sum over all dimensions but the last
+//   bias_grad_relu(dy, y) -> [c], masked   behind a relu with the result y: of masked = relu_grad(dy, y), in one pass
 //
 // Of a bf16 x and y; b and its gradient are f32.
 #include "ops/definitions/definitions.h"
@@ -26,6 +27,14 @@ absl::StatusOr<std::vector<TensorType>> BiasGradShape(const NodeView& node) {
   return std::vector<TensorType>{{AccumulatorOf(node.inputs[0]->dtype), {node.inputs[0]->shape.back()}}};
 }
 
+absl::StatusOr<std::vector<TensorType>> BiasGradReluShape(const NodeView& node) {
+  ASSIGN_OR_RETURN(std::vector<TensorType> outputs, BiasGradShape(node));
+  RETURN_IF_ERROR(CheckDType(node, 1, "y", node.inputs[0]->dtype));
+  RETURN_IF_ERROR(CheckLike(node, 1, "y", node.inputs[0]->shape, "the same as dy"));
+  outputs.push_back(*node.inputs[0]);
+  return outputs;
+}
+
 std::vector<Rule> BiasRules(const NodeView& node) {
   const int rank = static_cast<int>(node.inputs[0]->shape.size());
   std::vector<Rule> rules = EveryDimension(rank, {true, false});
@@ -39,6 +48,13 @@ std::vector<Rule> BiasGradRules(const NodeView& node) {
   std::vector<Rule> rules = EveryDimension(rank, {true});
   for (int d = 0; d < rank; ++d) rules[d].outputs[0] = d == rank - 1 ? S(0) : P();
   rules.push_back(Partial({P()}));
+  return rules;
+}
+
+std::vector<Rule> BiasGradReluRules(const NodeView& node) {
+  const int rank = static_cast<int>(node.inputs[0]->shape.size());
+  std::vector<Rule> rules = EveryDimension(rank, {true, true}, 2);
+  for (int d = 0; d < rank; ++d) rules[d].outputs[0] = d == rank - 1 ? S(0) : P();
   return rules;
 }
 
@@ -71,6 +87,17 @@ OpDefinition BiasOp() {
 
 OpDefinition BiasGradOp() {
   return Op("bias_grad").Internal().Inputs({"dy"}).Shape(BiasGradShape).Rules(BiasGradRules).Flops(Cost);
+}
+
+OpDefinition BiasGradReluOp() {
+  return Op("bias_grad_relu")
+      .Internal()
+      .Inputs({"dy", "y"})
+      .Outputs(2)
+      .Shape(BiasGradReluShape)
+      .Rules(BiasGradReluRules)
+      .Flops([](const NodeView& node) { return 2 * Cost(node); })
+      .InPlace(0, 1);
 }
 
 }  // namespace partita

@@ -29,6 +29,7 @@ OpDefinition MatMulReluGradOp();
 // bias.cc
 OpDefinition BiasOp();
 OpDefinition BiasGradOp();
+OpDefinition BiasGradReluOp();
 // elementwise.cc
 std::vector<OpDefinition> ElementwiseOps();
 // pooling.cc
@@ -42,12 +43,16 @@ OpDefinition GlobalAveragePoolGradOp();
 OpDefinition BatchNormOp();
 OpDefinition BatchNormStatisticsOp();
 OpDefinition BatchNormForwardOp();
+OpDefinition BatchNormForwardAddOp();
 OpDefinition BatchNormNormalizeOp();
+OpDefinition BatchNormNormalizeAddOp();
 OpDefinition BatchNormRunningOp();
 OpDefinition BatchNormInferenceOp();
 // batch_norm_grad.cc
 OpDefinition BatchNormGradientSumsOp();
+OpDefinition BatchNormGradientSumsReluOp();
 OpDefinition BatchNormBackwardOp();
+OpDefinition BatchNormBackwardReluOp();
 OpDefinition BatchNormNormalizeInputGradOp();
 OpDefinition BatchNormStatisticsGradOp();
 OpDefinition BatchNormInputGradOp();

@@ -30,7 +30,7 @@ class SmallBatchNormFusion {
     for (NodeId id = 0; id < nodes(); ++id) {
       const Node& node = graph_.node(id);
       const std::string& op = node.op->name;
-      const bool forward = op == "batch_norm_normalize";
+      const bool forward = IsForward(op);
       if (forward || op == "batch_norm_input_grad") {
         const auto found = sums.find(node.inputs[forward ? 1 : 6]);
         if (found != sums.end() && IsPair(found->second, id, forward) && IsSmall(node.inputs[0])) {
@@ -39,7 +39,8 @@ class SmallBatchNormFusion {
         }
       }
       for (const ValueId input : node.inputs) sums.erase(input);
-      if (op == "batch_norm_statistics" || op == "batch_norm_gradient_sums") sums[node.outputs[0]] = id;
+      const bool makes = op == "batch_norm_statistics" || op.starts_with("batch_norm_gradient_sums");
+      if (makes) sums[node.outputs[0]] = id;
     }
     return !pairs_.empty();
   }
@@ -59,10 +60,18 @@ class SmallBatchNormFusion {
  private:
   NodeId nodes() const { return static_cast<NodeId>(graph_.nodes().size()); }
 
+  static bool IsForward(const std::string& op) {
+    return op == "batch_norm_normalize" || op == "batch_norm_normalize_add";
+  }
+
+  // What the sums leave of the cotangent: behind a relu, what it lets through.
+  ValueId CotangentOf(const Node& sums) const { return sums.outputs.size() > 3 ? sums.outputs[3] : sums.inputs[1]; }
+
   bool IsPair(NodeId sums, NodeId second, bool forward) const {
     const std::vector<ValueId>&of_sums = graph_.node(sums).inputs, &in = graph_.node(second).inputs;
     if (forward) return of_sums[0] == in[0] && of_sums[1] == in[2];
-    return std::equal(of_sums.begin(), of_sums.end(), in.begin()) && readers_[in[6]] == 1 &&
+    return of_sums[0] == in[0] && CotangentOf(graph_.node(sums)) == in[1] &&
+           std::equal(in.begin() + 2, in.begin() + 6, of_sums.begin() + 2) && readers_[in[6]] == 1 &&
            graph_.node(sums).attributes.Bool("relu") == graph_.node(second).attributes.Bool("relu");
   }
 
@@ -82,11 +91,17 @@ class SmallBatchNormFusion {
 
   void Append(const Pair& pair, const OpRegistry& registry, Rewriter& rewriter) const {
     Node node = graph_.node(pair.second);
-    const bool forward = node.op->name == "batch_norm_normalize";
-    node.op = registry.Find(forward ? "batch_norm_forward" : "batch_norm_backward");
-    node.inputs.erase(node.inputs.begin() + (forward ? 1 : 6));
+    const Node& sums = graph_.node(pair.sums);
+    const bool forward = IsForward(node.op->name);
+    if (forward) {
+      node.op = registry.Find(node.inputs.size() > 5 ? "batch_norm_forward_add" : "batch_norm_forward");
+      node.inputs.erase(node.inputs.begin() + 1);
+    } else {
+      node.op = registry.Find(sums.outputs.size() > 3 ? "batch_norm_backward_relu" : "batch_norm_backward");
+      node.inputs = sums.inputs;
+    }
     for (ValueId& input : node.inputs) input = rewriter.At(input);
-    const std::vector<ValueId>& made = graph_.node(pair.sums).outputs;
+    const std::vector<ValueId>& made = sums.outputs;
     std::vector<ValueId> originals = {graph_.node(pair.second).outputs[0]};
     originals.insert(originals.end(), made.begin() + (forward ? 0 : 1), made.end());
     std::vector<Value> outputs;

@@ -8,6 +8,9 @@
 //            %dx = batch_norm_input_grad(%x, %dy, %s, %shift, %gamma, %beta, %ds)
 //   after    %dx, %dgamma, %dbeta = batch_norm_backward(%x, %dy, %s, %shift, %gamma, %beta)
 //
+// Likewise batch_norm_normalize_add becomes batch_norm_forward_add, and with batch_norm_gradient_sums_relu the second
+// becomes batch_norm_backward_relu (fuse_normalize_add.h, fuse_relu_sums.h).
+//
 // A kernel of a GPU reads the rows once and is launched once, if no rank has more of them than a block keeps
 // (ops/functors/batch_norm.h). Statistics that ranks add up lie behind a move and are not joined, nor is a second
 // normalize of the same statistics.

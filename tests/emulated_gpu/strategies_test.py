@@ -52,6 +52,13 @@ class StrategiesTest(EmulatedCase):
         self.equal_to_serial(graph, strategy)
         self.trains(graph, strategy)
 
+    def test_resnet_50(self):
+        graph = self.build("resnet-50", "--image-size=33", "--batch=8", "--channel-limit=4", "--classes=5")
+        for split in ["--dp=1", "--dp=2", "--mp=2"]:
+            with self.subTest(split=split):
+                self.equal_to_serial(graph, split)
+                self.trains(graph, split)
+
     def test_big_lstm(self):
         graph = self.build("big-lstm", "--batch=8", "--vocabulary=60", "--hidden=12", "--projection=6", "--samples=20",
                            "--length=6")

@@ -324,10 +324,10 @@ absl::StatusOr<Program> PlanOf(const Case& one, const Model& model, const Progra
   return MakeProgram(model, strategy, Ops(), options);
 }
 
-StepInputs MakeBatch(uint64_t seed, int step, DType floating, int64_t samples) {
+StepInputs MakeBatch(uint64_t seed, int step, DType floating, int64_t samples, int64_t channels) {
   const uint64_t key = PhiloxKey(seed, "images");
   StepInputs batch;
-  batch.images = {floating, {samples, kPixels, kPixels, 1}, {}};
+  batch.images = {floating, {samples, kPixels, kPixels, channels}, {}};
   const int64_t elements = Elements(batch.images.shape);
   batch.images.bytes.resize(static_cast<size_t>(elements * SizeOf(floating)));
   for (int64_t i = 0; i < elements; ++i) {

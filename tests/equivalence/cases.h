@@ -47,7 +47,7 @@ struct StepInputs {
   HostTensor images, labels;
   HostTensor weights;  // of evaluation: all samples count
 };
-StepInputs MakeBatch(uint64_t seed, int step, DType floating, int64_t samples = kBatch);
+StepInputs MakeBatch(uint64_t seed, int step, DType floating, int64_t samples = kBatch, int64_t channels = 1);
 
 }  // namespace partita
 

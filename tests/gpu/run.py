@@ -7,10 +7,10 @@ Prints a line for each, `N passed, N failed` last.
 
 A check that was not run (a test that says it needs more than there is) counts as neither. DIR, by default the folder
 `out` beside this file, gets results.json, written anew after every check, a log of each program, the timeline, and the
-libraries' timed plans. A second call with the same DIR reads the plans and adds its results to the first one's. With
---seconds all ends within N seconds: a check that the end cuts off counts with the cases it had finished, and the rest
-is skipped. `./table out/results.json` prints the results as Markdown. The exit code is 1 if anything failed or nothing
-passed.
+libraries' timed plans. With --seconds all ends within N seconds: a check that the end cuts off counts with the cases it
+had finished, and the rest is skipped. A second call with the same DIR continues: it reads the plans, skips checks that
+have passed and adds its results; --only repeats what it names. `./table out/results.json` prints the results as
+Markdown. The exit code is 1 if anything failed or nothing passed, 2 if DIR belongs to another bundle or machine.
 """
 
 import argparse
@@ -188,6 +188,9 @@ def call(command, limit, name=""):
         os.killpg(process.pid, signal.SIGKILL)
         output, _ = process.communicate()
         output += "\n" + (NO_TIME if timeout < limit else f"no end within {limit} s")
+    except BaseException:  # Ctrl-C does not reach a session of its own
+        os.killpg(process.pid, signal.SIGKILL)
+        raise
     SESSION.keep(name, output)
     return code, output, time.monotonic() - begin
 
@@ -439,30 +442,52 @@ def count(results, outcome):
     return sum(result["outcome"] == outcome for result in results)
 
 
-def results_of_earlier_calls(path):
+def revision():
+    """Of the sources that the bundle was made from."""
+    try:
+        with open(os.path.join(HERE, "REVISION"), encoding="utf-8") as file:
+            return file.read().strip()
+    except OSError:
+        return ""
+
+
+def results_of_earlier_calls(path, where):
+    """Those of the same bundle on the same machine; results of another one end the program."""
     try:
         with open(path, encoding="utf-8") as file:
-            return json.load(file)["results"]
+            saved = json.load(file)
+        results = saved["results"]
     except (OSError, ValueError, LookupError):
         return []
+    for key in ("revision", "machine"):
+        if saved.get(key) != where[key]:
+            print(f"{path}: {key} is {saved.get(key) or 'none'}; expected {where[key] or 'none'}. Choose another folder "
+                  "with --out.", file=sys.stderr)
+            sys.exit(2)
+    return results
+
+
+def has_passed(check, results):
+    """All that it found: one result of its name, or those of a test's cases."""
+    found = [result for result in results if result["name"] == check or result["name"].startswith(check + ": ")]
+    return any(result["outcome"] == "passed" for result in found) and not any(
+        result["outcome"] == "failed" or result["detail"] == NO_TIME for result in found)
 
 
 def save(path, where, earlier, results):
     """Beside what earlier calls found. What this call had no time for stays as it was."""
-    found = {result["name"]: result for result in earlier}
+    no_time = {result["name"] for result in results if result["detail"] == NO_TIME}
+    # Of a test that an earlier call did not see to its end, and this one did.
+    ended = {result["name"].partition(": ")[0] for result in results} - no_time
+    found = {result["name"]: result for result in earlier if result["name"] not in ended}
     for result in results:
         if result["detail"] != NO_TIME or found.get(result["name"], result)["outcome"] == "skipped":
             found[result["name"]] = result
     results = list(found.values())
-    revision = ""
-    if os.path.exists(os.path.join(HERE, "REVISION")):
-        with open(os.path.join(HERE, "REVISION"), encoding="utf-8") as file:
-            revision = file.read().strip()
     with open(path, "w", encoding="utf-8") as file:
-        json.dump({"schema_version": 1, "revision": revision, "machine": where["machine"],
-                   "versions": where["versions"],
-                   "time": time.strftime("%FT%TZ", time.gmtime()), "passed": count(results, "passed"),
-                   "failed": count(results, "failed"), "results": results}, file, indent=1)
+        json.dump({"schema_version": 1, **where, "time": time.strftime("%FT%TZ", time.gmtime()),
+                   "passed": count(results, "passed"), "failed": count(results, "failed"), "results": results}, file,
+                  indent=1)
 
 
 def has_time(name, results):
@@ -485,18 +510,23 @@ def main(arguments):
     parser.add_argument("--seconds", type=float, help="end within N seconds, with the results so far")
     parser.add_argument("--out", default=os.path.join(HERE, "out"), help="folder of results, logs and plans")
     parser.add_argument("--only", default="", help="run only what has this word in its name")
-    parser.add_argument("--skip", default=None, help="leave out what has this word in its name")
+    parser.add_argument("--skip", default=None, help="skip what has this word in its name")
     options = parser.parse_args(arguments)
-
-    def wanted(name):
-        return options.only in name and (options.skip is None or options.skip not in name)
 
     global SESSION
     SESSION = Session(os.path.abspath(options.out), options.seconds)
     path = os.path.join(SESSION.out, "results.json")
-    earlier, results = results_of_earlier_calls(path), []
-    where = {"machine": machine(), "versions": versions()}
+    where = {"revision": revision(), "machine": machine(), "versions": versions()}
+    earlier, results = results_of_earlier_calls(path, where), []
+
+    def wanted(name):
+        if options.only not in name or (options.skip is not None and options.skip in name):
+            return False
+        return bool(options.only) or not has_passed(name, earlier)
+
     print(f"on {where['machine']}")
+    if earlier and not options.only:
+        print(f"{path}: {count(earlier, 'passed')} passed before; checks that have passed are skipped")
     save(path, where, earlier, results)
     for line, found in checks(lambda name: wanted(name) and has_time(name, results)):
         print(line, flush=True)
@@ -507,9 +537,14 @@ def main(arguments):
     for result in results:
         if result["outcome"] == "failed":
             print(f"failed: {result['name']}: {last_line(result['detail'])}")
+    cut_off = sum(result["detail"] == NO_TIME for result in results)
+    if cut_off:
+        print(f"no time was left for {cut_off} checks; a call with --out={options.out} continues with them")
+    elif not results:
+        print(f"no check has '{options.only}' in its name" if options.only else "all checks passed before")
     passed, failed = count(results, "passed"), count(results, "failed")
     print(f"{passed} passed, {failed} failed")
-    return 1 if failed or not passed else 0
+    return 1 if failed or not (passed or earlier and not options.only) else 0
 
 
 if __name__ == "__main__":

@@ -226,6 +226,38 @@ END""")
         self.assertIn("1 failed, 3 were skipped", table.table(results))
         self.assertIn("- two_test: S.c: 1 is not 2", table.table(results))
 
+    def test_a_second_call_continues_what_the_first_had_no_time_for(self):
+        self.make_test("one_test", cases=GOOD)
+        self.make_test("two_test", cases=GOOD)
+        checks = mock.patch.object(
+            run, "checks", lambda wanted: run.run_tests(name for name in ("one_test", "two_test") if wanted(name)))
+        with checks:
+            self.run_bundle()
+            path = os.path.join(self.bundle, "out", "results.json")
+            with open(path, encoding="utf-8") as file:
+                saved = json.load(file)
+            saved["results"][-1] = {"name": "two_test", "outcome": "skipped", "detail": run.NO_TIME}
+            with open(path, "w", encoding="utf-8") as file:
+                json.dump(saved, file)
+            self.make_test("one_test", cases=BAD, code=1)  # is not asked again
+            code, line, results = self.run_bundle(again=True)
+            self.assertEqual((code, line), (0, "1 passed, 0 failed"))
+            self.assertEqual({r["name"]: r["outcome"] for r in results["results"]},
+                             {"one_test: S.a": "passed", "one_test: S.b": "skipped", "two_test: S.a": "passed",
+                              "two_test: S.b": "skipped"})
+            self.assertEqual(self.run_bundle(again=True)[:2], (0, "0 passed, 0 failed"))
+            self.assertEqual(self.run_bundle("--only=one_test", again=True)[:2], (1, "1 passed, 1 failed"))
+
+    def test_results_of_another_bundle_or_machine_are_not_mixed(self):
+        self.make_test("one_test", cases=GOOD)
+        self.run_bundle("--only=one_test")
+        with open(os.path.join(self.bundle, "REVISION"), "w", encoding="utf-8") as file:
+            file.write("abc\n")
+        with contextlib.redirect_stderr(io.StringIO()) as said, self.assertRaises(SystemExit) as end:
+            self.run_bundle("--only=one_test", again=True)
+        self.assertEqual(end.exception.code, 2)
+        self.assertIn("results.json: revision is none; expected abc. Choose another folder with --out.", said.getvalue())
+
     def test_limits_are_of_tests_and_of_checks_that_exist(self):
         names = {name for name, _ in run.TRAINING + run.STEPS}
         self.assertEqual([name for name in run.LIMITS if name not in names and not name.endswith("_test")], [])
@@ -333,6 +365,11 @@ tool=$2 code=$8; shift 8
             self.assertEqual(run.find_sanitizer(), found)
         with mock.patch.dict(os.environ, {"PATH": os.path.dirname(found)}):
             self.assertEqual(run.find_sanitizer(), found)
+
+    def test_the_table_names_a_file_that_is_not_there(self):
+        with self.assertRaises(SystemExit) as end:
+            table.main([os.path.join(self.bundle, "results.json")])
+        self.assertIn("results.json: No such file or directory; expected the results of ./run", str(end.exception))
 
     def test_nothing_that_passed_is_no_success(self):
         self.assertEqual(self.run_bundle("--only=no such check")[:2], (1, "0 passed, 0 failed"))

@@ -42,8 +42,15 @@ def table(saved):
     return "\n".join(lines)
 
 
-if __name__ == "__main__":
-    if len(sys.argv) != 2:
+def main(arguments):
+    if len(arguments) != 1:
         sys.exit(__doc__)
-    with open(sys.argv[1], encoding="utf-8") as file:
-        print(table(json.load(file)))
+    try:
+        with open(arguments[0], encoding="utf-8") as file:
+            print(table(json.load(file)))
+    except OSError as error:
+        sys.exit(f"{arguments[0]}: {error.strerror}; expected the results of ./run")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

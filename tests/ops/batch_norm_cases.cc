@@ -49,10 +49,16 @@ void AddBatchNormOthers(Cases& cases) {
       const Attributes attributes = {{"samples", c.samples}, {"relu", relu}};
       std::vector<std::optional<CaseInput>> inputs = {Fixed(c.x), Fixed(c.x), stats, vector, vector, vector};
       cases.Add("batch_norm_forward", variant, attributes, {Fixed(c.x), vector, vector, vector});
+      cases.Add("batch_norm_forward_add", variant, attributes, {Fixed(c.x), vector, vector, vector, Fixed(c.x)});
+      cases.Add("batch_norm_normalize_add", variant, attributes,
+                {Fixed(c.x), stats, vector, vector, vector, Fixed(c.x)});
       cases.Add("batch_norm_backward", variant, attributes, inputs);
       cases.Add("batch_norm_gradient_sums", variant, attributes, inputs);
       cases.Add("batch_norm_normalize_input_grad", variant, attributes, inputs);
-      inputs.push_back(Fixed(StatisticsOf(c)));
+      inputs.push_back(Fixed(c.x));
+      cases.Add("batch_norm_gradient_sums_relu", variant, attributes, inputs);
+      cases.Add("batch_norm_backward_relu", variant, attributes, inputs);
+      inputs.back() = Fixed(StatisticsOf(c));
       cases.Add("batch_norm_input_grad", variant, attributes, inputs);
       cases.Add("batch_norm_inference", variant, {{"relu", relu}},
                 {Fixed(c.x), vector, vector, vector, Fixed(channels, 0.5, 2)});

@@ -84,6 +84,8 @@ void AddLinearGradients(Cases& cases) {
   }
   cases.Add("bias_grad", "dense", {}, {Fixed({5, 7})});
   cases.Add("bias_grad", "image", {}, {Fixed({3, 5, 2, 3})});
+  cases.Add("bias_grad_relu", "dense", {}, {Fixed({5, 7}), Fixed({5, 7})});
+  cases.Add("bias_grad_relu", "image", {}, {Fixed({3, 5, 2, 3}), Fixed({3, 5, 2, 3})});
 }
 
 // The bias is absent in every other convolution.

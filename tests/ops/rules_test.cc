@@ -286,6 +286,27 @@ TEST(Rules, BatchNormSumsOfGroups) {
             (Texts{"samples: S0/3 S0/3 S0 R R R -> S0 P P", "channels: S1 S1 S2 S0 S0 S0 -> S2 S0 S0"}));
 }
 
+// What a residual network adds, and what its relu lets through, is split like the elements of x.
+TEST(Rules, ResidualsFollowTheBatchNorm) {
+  const TensorType stats{DType::kF64, {2, 2, 4}}, v = F({4});
+  EXPECT_EQ(RuleTexts("batch_norm_normalize_add", {{"samples", int64_t{3}}}, {F({6, 4}), stats, v, v, v, F({6, 4})}),
+            (Texts{"samples: S0/3 S0 R R R S0/3 -> S0/3", "channels: S1 S2 S0 S0 S0 S1 -> S1"}));
+  EXPECT_EQ(RuleTexts("batch_norm_forward_add", {}, {F({6, 4}), v, v, v, F({6, 4})}),
+            (Texts{"channels: S1 S0 S0 S0 S1 -> S1 S2"}));
+  const std::vector<std::optional<TensorType>> behind_relu = {F({6, 4}), F({6, 4}), stats, v, v, v, F({6, 4})};
+  EXPECT_EQ(
+      RuleTexts("batch_norm_gradient_sums_relu", {{"samples", int64_t{3}}}, behind_relu),
+      (Texts{"samples: S0/3 S0/3 S0 R R R S0/3 -> S0 P P S0/3", "channels: S1 S1 S2 S0 S0 S0 S1 -> S2 S0 S0 S1"}));
+  EXPECT_EQ(
+      RuleTexts("batch_norm_backward_relu", {{"samples", int64_t{3}}}, behind_relu),
+      (Texts{"samples: S0/3 S0/3 S0 R R R S0/3 -> S0/3 P P S0/3", "channels: S1 S1 S2 S0 S0 S0 S1 -> S1 S0 S0 S1"}));
+}
+
+TEST(Rules, BiasGradientBehindARelu) {
+  EXPECT_EQ(RuleTexts("bias_grad_relu", {}, {F({6, 4}), F({6, 4})}),
+            (Texts{"samples: S0 S0 -> P S0", "channels: S1 S1 -> S0 S1"}));
+}
+
 // A block of rows alone has no statistics.
 TEST(Rules, BatchNormAtOnceCutsNoGroup) {
   const std::vector<std::optional<TensorType>> forward = {F({6, 2, 2, 3}), F({3}), F({3}), F({3})};

@@ -18,9 +18,13 @@ struct BatchNormLaunch {
   double epsilon = 0;
   bool relu = false;
   const void *x = nullptr, *dy = nullptr;
+  const void* residual = nullptr;  // added before the relu
+  // The result of a relu, whose gradient of dy is written to `masked` and takes the place of dy.
+  const void* y = nullptr;
+  void* masked = nullptr;
   // Elements from a row of channels to the next, so that a tensor may be some channels of a wider one; 0: as many as
-  // there are channels. out_pitch: of y or dx.
-  int64_t x_pitch = 0, dy_pitch = 0, out_pitch = 0;
+  // there are channels. out_pitch: of the first result.
+  int64_t x_pitch = 0, dy_pitch = 0, out_pitch = 0, residual_pitch = 0, y_pitch = 0, masked_pitch = 0;
   const void *shift = nullptr, *gamma = nullptr, *beta = nullptr;
   const double *stats = nullptr, *dstats = nullptr;
 };

@@ -15,8 +15,12 @@ namespace partita::launch {
 LaunchError SumOverRows(DType from, DType to, const ColumnChunks& chunks, const void* x, double divisor, void* y,
                         const SumScratch& scratch, CudaQueue queue);
 
-// The same where several runs of dimensions are added up, or little: each sum is one thread's, or one block's. y is of
-// the dtype's accumulator.
+// sums[channel] of the rows of dy where y, the result of a relu, is positive; masked has these rows, and 0 elsewhere.
+LaunchError SumBehindRelu(DType from, DType to, const ColumnChunks& chunks, const void* dy, const void* y, void* masked,
+                          void* sums, const SumScratch& scratch, CudaQueue queue);
+
+// SumOverRows where several runs of dimensions are added up, or little: each sum is one thread's, or one block's. y is
+// of the dtype's accumulator.
 LaunchError SumOverRuns(DType dtype, const SummedRuns& runs, const void* x, double divisor, void* y, CudaQueue queue);
 
 // y = x / divisor along the summed dimensions; x has type `from`, which may be the accumulator of `to`, the type of y.

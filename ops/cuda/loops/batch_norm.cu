@@ -54,7 +54,8 @@ struct StatisticsSums {
   }
 };
 
-template <typename A>
+// Of x, and of the residual if one is added.
+template <typename A, bool kAdds>
 struct NormalizeElementwise {
   using Entry = NormalizeCoefficients<A>;
   ChannelInputs<A> channels;
@@ -62,15 +63,17 @@ struct NormalizeElementwise {
   PARTITA_HOST_DEVICE Entry Make(int64_t group, int64_t c) const {
     return channels.Coefficients(channels.Moments(group, c), c);
   }
-  PARTITA_HOST_DEVICE A operator()(const Entry& k, const A* x) const {
-    const A value = NormalizeElement(x[0], k.mean, k.scale, k.beta);
+  PARTITA_HOST_DEVICE A operator()(const Entry& k, const A* in) const {
+    A value = NormalizeElement(in[0], k.mean, k.scale, k.beta);
+    if constexpr (kAdds) value += in[1];
     return relu ? Relu::Value(value) : value;
   }
 };
 
 // Statistics and, from them, y.
-template <typename T>
-struct SmallForward : KeptBatchNorm<T, 1> {
+template <typename T, bool kAdds>
+struct SmallForward : KeptBatchNorm<T, kAdds ? 2 : 1> {
+  using Kept = KeptBatchNorm<T, kAdds ? 2 : 1>;
   using A = Compute<T>;
   using Entry = double;
   using Factors = NormalizeCoefficients<A>;
@@ -80,10 +83,7 @@ struct SmallForward : KeptBatchNorm<T, 1> {
   double* stats;
 
   SmallForward(const BatchNormLaunch& node, double* statistics, void* y)
-      : KeptBatchNorm<T, 1>(node, {XOf<T>(node)}, y),
-        inputs(ChannelInputsOf<A>(node)),
-        relu(node.relu),
-        stats(statistics) {}
+      : Kept(KeptOf(node, y)), inputs(ChannelInputsOf<A>(node)), relu(node.relu), stats(statistics) {}
 
   PARTITA_HOST_DEVICE Entry Make(int64_t, int64_t c) const { return static_cast<double>(inputs.shift[c]); }
   PARTITA_HOST_DEVICE void Add(Entry shift, const A* x, Sums<2>& sums) const {
@@ -94,8 +94,17 @@ struct SmallForward : KeptBatchNorm<T, 1> {
     return inputs.Coefficients(MakeBatchMoments(sums.at[0], sums.at[1], inputs.count), c);
   }
   PARTITA_HOST_DEVICE void Store(int64_t, const Total&) const {}
-  PARTITA_HOST_DEVICE A Value(const Factors& k, const A* x) const {
-    return NormalizeElementwise<A>{inputs, relu}(k, x);
+  PARTITA_HOST_DEVICE A Value(const Factors& k, const A* in) const {
+    return NormalizeElementwise<A, kAdds>{inputs, relu}(k, in);
+  }
+
+ private:
+  static Kept KeptOf(const BatchNormLaunch& node, void* y) {
+    if constexpr (kAdds) {
+      return Kept(node, {XOf<T>(node), ResidualOf<T>(node)}, y);
+    } else {
+      return Kept(node, {XOf<T>(node)}, y);
+    }
   }
 };
 
@@ -128,13 +137,21 @@ LaunchError BatchNormStatistics(DType dtype, const BatchNormLaunch& node, double
 
 LaunchError BatchNormNormalize(DType dtype, const BatchNormLaunch& node, void* y, CudaQueue queue) {
   return WithFloating(dtype, [&]<typename T>() {
-    const NormalizeElementwise<Compute<T>> element{ChannelInputsOf<Compute<T>>(node), node.relu};
+    const ChannelInputs<Compute<T>> channels = ChannelInputsOf<Compute<T>>(node);
+    if (node.residual != nullptr) {
+      const NormalizeElementwise<Compute<T>, true> element{channels, node.relu};
+      return ForEachElement<T>(node, {XOf<T>(node), ResidualOf<T>(node)}, y, element, queue);
+    }
+    const NormalizeElementwise<Compute<T>, false> element{channels, node.relu};
     return ForEachElement<T>(node, {XOf<T>(node)}, y, element, queue);
   });
 }
 
 LaunchError SmallBatchNorm(DType dtype, const BatchNormLaunch& node, double* stats, void* y, CudaQueue queue) {
-  return WithFloating(dtype, [&]<typename T>() { return MapKeptRows(SmallForward<T>(node, stats, y), queue); });
+  return WithFloating(dtype, [&]<typename T>() {
+    return node.residual != nullptr ? MapKeptRows(SmallForward<T, true>(node, stats, y), queue)
+                                    : MapKeptRows(SmallForward<T, false>(node, stats, y), queue);
+  });
 }
 
 LaunchError BatchNormInference(DType dtype, const BatchNormLaunch& node, const void* running_mean,

@@ -25,14 +25,16 @@ PARTITA_HOST_DEVICE BatchNormGradient GradientOf(const ChannelInputs<A>& channel
   return MakeBatchNormGradient(sums.at[0], b, moments, channels.count, channels.epsilon, channels.gamma[c]);
 }
 
-template <typename T>
+// kMasks: dy is what a relu lets through, and is stored on the way.
+template <typename T, bool kMasks>
 struct GradientSums {
   using A = Compute<T>;
-  static constexpr int kSums = 2, kBlocksTogether = sizeof(A) == 8 ? 2 : 4;
+  static constexpr int kSums = 2, kBlocksTogether = sizeof(A) == 8 || kMasks ? 2 : 4;
   static constexpr bool kOverGroups = true;
   using Entry = NormalizeCoefficients<A>;
   ColumnChunks chunks;
-  PitchedRows<const T> in[2];  // x, dy
+  PitchedRows<const T> in[kMasks ? 3 : 2];  // x, dy, y of the relu
+  PitchedRows<T> masked;
   bool packed;
   ChannelInputs<A> channels;
   bool relu;
@@ -78,10 +80,15 @@ struct GradientSums {
   PARTITA_HOST_DEVICE void Rows(const ThreadPlace& place, const Entry* entries, Sums<2>* sums) const {
     Entry own[kChannelsOfThread];
     for (int w = 0; w < kChannelsOfThread; ++w) own[w] = entries[w];
-    // Two rows at once would need more than the 64 registers that let four blocks run at once.
-    ForRows<kPacked, 1>(in, place, [&](const Channels<T>(&at)[2]) {
+    Column<T> to{};
+    if constexpr (kMasks) to = ColumnOf(masked, place);
+    // Two rows at once would need more than the 64 registers that let four blocks run at once; of three tensors not
+    // even one row fits those, so two blocks take two.
+    ForRows<kPacked, kMasks && sizeof(A) == 4 ? 2 : 1>(in, place, [&](const auto& at) {
+      Channels<T> dy = at[1];
+      if constexpr (kMasks) dy = StoreBehindRelu<kPacked>(at[1], at[2], place.count, to);
       for (int w = 0; w < kChannelsOfThread; ++w) {
-        AddCotangent(own[w], static_cast<A>(at[0].at[w]), static_cast<A>(at[1].at[w]), relu, sums[w]);
+        AddCotangent(own[w], static_cast<A>(at[0].at[w]), static_cast<A>(dy.at[w]), relu, sums[w]);
       }
     });
   }
@@ -134,9 +141,10 @@ struct InputGradElement {
   PARTITA_HOST_DEVICE A operator()(const Entry& c, const A* in) const { return InputGradOf(c, in[0], in[1], relu); }
 };
 
-// The gradients of the parameters and of x.
-template <typename T>
+// The gradients of the parameters and of x; kMasks as in GradientSums.
+template <typename T, bool kMasks>
 struct SmallBackward : KeptBatchNorm<T, 2> {
+  static constexpr bool kAlters = kMasks;
   using A = Compute<T>;
   using Entry = NormalizeCoefficients<A>;
   using Factors = InputGradCoefficients<A>;
@@ -145,6 +153,8 @@ struct SmallBackward : KeptBatchNorm<T, 2> {
   };
   ChannelInputs<A> inputs;
   bool relu;
+  PitchedRows<const T> beside;  // y of the relu
+  PitchedRows<T> altered;       // dy that it lets through
   A *dgamma, *dbeta;
 
   SmallBackward(const BatchNormLaunch& node, void* dx, void* gamma, void* beta)
@@ -152,8 +162,15 @@ struct SmallBackward : KeptBatchNorm<T, 2> {
         inputs(ChannelInputsOf<A>(node)),
         relu(node.relu),
         dgamma(As<A>(gamma)),
-        dbeta(As<A>(beta)) {}
+        dbeta(As<A>(beta)) {
+    if constexpr (kMasks) {
+      beside = ReluOf<T>(node);
+      altered = MaskedOf<T>(node);
+      this->packed = this->packed && beside.packed(this->channels) && altered.packed(this->channels);
+    }
+  }
 
+  PARTITA_HOST_DEVICE static A Altered(A dy, A y) { return Relu::Gradient(dy, y); }
   PARTITA_HOST_DEVICE Entry Make(int64_t group, int64_t c) const {
     return inputs.Coefficients(inputs.Moments(group, c), c);
   }
@@ -203,15 +220,26 @@ LaunchError BatchNormGradientSums(DType dtype, const BatchNormLaunch& node, doub
       return error != kLaunched ? error : ZeroBytes(dbeta, bytes, queue);
     }
     const PitchedRows<const T> x = XOf<T>(node), dy = DyOf<T>(node);
-    const GradientSums<T> body{ChunksOf(node.groups),
-                               {x, dy},
-                               x.packed(channels) && dy.packed(channels),
-                               ChannelInputsOf<A>(node),
-                               node.relu,
-                               dstats,
-                               As<A>(dgamma),
-                               As<A>(dbeta)};
-    return SumColumns(body, scratch, queue);
+    const bool packed = x.packed(channels) && dy.packed(channels);
+    const ChannelInputs<A> inputs = ChannelInputsOf<A>(node);
+    A *const gamma = As<A>(dgamma), *const beta = As<A>(dbeta);
+    if (node.y == nullptr) {
+      return SumColumns(
+          GradientSums<T, false>{ChunksOf(node.groups), {x, dy}, {}, packed, inputs, node.relu, dstats, gamma, beta},
+          scratch, queue);
+    }
+    const PitchedRows<const T> y = ReluOf<T>(node);
+    const PitchedRows<T> masked = MaskedOf<T>(node);
+    return SumColumns(GradientSums<T, true>{ChunksOf(node.groups),
+                                            {x, dy, y},
+                                            masked,
+                                            packed && y.packed(channels) && masked.packed(channels),
+                                            inputs,
+                                            node.relu,
+                                            dstats,
+                                            gamma,
+                                            beta},
+                      scratch, queue);
   });
 }
 
@@ -231,8 +259,10 @@ LaunchError BatchNormInputGrad(DType dtype, const BatchNormLaunch& node, void* d
 
 LaunchError SmallBatchNormGrad(DType dtype, const BatchNormLaunch& node, void* dx, void* dgamma, void* dbeta,
                                CudaQueue queue) {
-  return WithFloating(dtype,
-                      [&]<typename T>() { return MapKeptRows(SmallBackward<T>(node, dx, dgamma, dbeta), queue); });
+  return WithFloating(dtype, [&]<typename T>() {
+    return node.y != nullptr ? MapKeptRows(SmallBackward<T, true>(node, dx, dgamma, dbeta), queue)
+                             : MapKeptRows(SmallBackward<T, false>(node, dx, dgamma, dbeta), queue);
+  });
 }
 
 LaunchError BatchNormStatisticsGrad(DType dtype, const BatchNormLaunch& node, void* dx, CudaQueue queue) {

@@ -49,6 +49,21 @@ PitchedRows<const T> DyOf(const launch::BatchNormLaunch& node) {
   return RowsOf(node, As<T>(node.dy), node.dy_pitch);
 }
 
+template <typename T>
+PitchedRows<const T> ResidualOf(const launch::BatchNormLaunch& node) {
+  return RowsOf(node, As<T>(node.residual), node.residual_pitch);
+}
+
+template <typename T>
+PitchedRows<const T> ReluOf(const launch::BatchNormLaunch& node) {
+  return RowsOf(node, As<T>(node.y), node.y_pitch);
+}
+
+template <typename T>
+PitchedRows<T> MaskedOf(const launch::BatchNormLaunch& node) {
+  return RowsOf(node, As<T>(node.masked), node.masked_pitch);
+}
+
 // out = element(entry of the channel, values of the inputs), for every element.
 template <typename T, int kInputs, typename Element>
 struct MapRows {
@@ -94,6 +109,7 @@ template <typename T, int kRead>
 struct KeptBatchNorm {
   using Element = T;
   static constexpr int kInputs = kRead;
+  static constexpr bool kAlters = false;
   PitchedRows<const T> in[kRead];
   PitchedRows<T> out;
   bool packed;

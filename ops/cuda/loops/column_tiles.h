@@ -13,6 +13,7 @@
 #include "ops/cuda/loops/channel_memory.h"
 #include "ops/cuda/loops/elementwise.h"
 #include "ops/cuda/loops/loops.h"
+#include "ops/functors/relu.h"
 
 namespace partita {
 
@@ -83,6 +84,19 @@ PARTITA_HOST_DEVICE void ForRows(const PitchedRows<const T> (&in)[kInputs], cons
     load(x);
     f(x);
   }
+}
+
+// A thread's channels of dy behind a relu whose result is y: stored where `to` is, which moves on, and returned.
+template <bool kPacked, typename T>
+PARTITA_HOST_DEVICE Channels<T> StoreBehindRelu(const Channels<T>& dy, const Channels<T>& y, int count, Column<T>& to) {
+  using A = Compute<T>;
+  Channels<T> masked;
+  for (int w = 0; w < kChannelsOfThread; ++w) {
+    masked.at[w] = static_cast<T>(Relu::Gradient(static_cast<A>(dy.at[w]), static_cast<A>(y.at[w])));
+  }
+  StoreChannels<kPacked>(to.at, count, masked);
+  to.at += to.step;
+  return masked;
 }
 
 // The entry of the thread-th channel of a tile.

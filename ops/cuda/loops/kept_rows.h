@@ -6,6 +6,8 @@
 //   Element                                         the type of the tensors
 //   kInputs, in, out, packed                        PitchedRows, and whether all of them are packed
 //   groups, rows (of a group), channels
+//   kAlters                                         if true, the last input is altered before it is kept, and stored:
+//   beside, altered, Altered(value, value beside)   PitchedRows that are read and written for it; one element
 //   Entry, Make(group, channel)                     what the sums of a channel need
 //   Add(entry, values of the inputs, sums)          adds an element
 //   Factors, Total, Finish(group, channel, sums, total)
@@ -103,10 +105,13 @@ struct KeptRows {
   int64_t blocks() const { return CeilDivide(body.channels, tile_channels()); }
 
   PARTITA_HOST_DEVICE void Load(int64_t tile, int64_t group, int thread, Kept& kept) const {
+    const Place place = PlaceOf(tile, group, thread);
     if (body.packed) {
-      LoadRows<true>(PlaceOf(tile, group, thread), kept);
+      LoadRows<true>(place, kept);
+      if constexpr (Body::kAlters) AlterRows<true>(place, kept);
     } else {
-      LoadRows<false>(PlaceOf(tile, group, thread), kept);
+      LoadRows<false>(place, kept);
+      if constexpr (Body::kAlters) AlterRows<false>(place, kept);
     }
   }
 
@@ -199,6 +204,31 @@ struct KeptRows {
       const T* from = FirstOf(body.in[k], place);
       PARTITA_UNROLLED for (int r = 0; r < kRows; ++r, from += place.step * body.in[k].pitch) {
         if (place.row + r * place.step < place.end) kept[r][k].template Load<kPacked>(from, place.count);
+      }
+    }
+  }
+
+  // A few rows at a time are loaded before the first of them is stored.
+  template <bool kPacked>
+  PARTITA_HOST_DEVICE void AlterRows(const Place& place, Kept& kept) const {
+    constexpr int kTogether = 8;
+    static_assert(kRows % kTogether == 0);
+    const T* from = FirstOf(body.beside, place);
+    T* to = FirstOf(body.altered, place);
+    PARTITA_UNROLLED for (int first = 0; first < kRows; first += kTogether) {
+      KeptChannels<T> beside[kTogether];
+      PARTITA_UNROLLED for (int r = 0; r < kTogether; ++r, from += place.step * body.beside.pitch) {
+        if (place.row + (first + r) * place.step < place.end) beside[r].template Load<kPacked>(from, place.count);
+      }
+      PARTITA_UNROLLED for (int r = 0; r < kTogether; ++r, to += place.step * body.altered.pitch) {
+        if (place.row + (first + r) * place.step >= place.end) continue;
+        KeptChannels<T>& own = kept[first + r][kInputs - 1];
+        Channels<T> result;
+        PARTITA_UNROLLED for (int w = 0; w < kChannelsOfThread; ++w) {
+          result.at[w] = static_cast<T>(Body::Altered(own.At(w), beside[r].At(w)));
+        }
+        memcpy(own.words, &result, sizeof result);
+        StoreChannels<kPacked>(to, place.count, result);
       }
     }
   }

@@ -7,14 +7,15 @@
 namespace partita::launch {
 namespace {
 
-// An entry is nothing.
-template <typename T>
+// An entry is nothing. kMasks: what is added up is what a relu lets through, and is stored on the way.
+template <typename T, bool kMasks>
 struct Quotients {
   static constexpr int kSums = 1, kBlocksTogether = 4;
   static constexpr bool kOverGroups = false;
   using Entry = char;
   ColumnChunks chunks;
-  PitchedRows<const T> x[1];
+  PitchedRows<const T> x[kMasks ? 2 : 1];  // and y of the relu
+  PitchedRows<T> masked;
   bool packed;
   double divisor;
   DType to;
@@ -45,8 +46,12 @@ struct Quotients {
  private:
   template <bool kPacked>
   PARTITA_HOST_DEVICE void Rows(const ThreadPlace& place, Sums<1>* sums) const {
-    ForRows<kPacked, 4>(x, place, [&](const Channels<T>(&in)[1]) {
-      for (int w = 0; w < kChannelsOfThread; ++w) sums[w].at[0] += static_cast<double>(in[0].at[w]);
+    Column<T> to{};
+    if constexpr (kMasks) to = ColumnOf(masked, place);
+    ForRows<kPacked, kMasks ? 2 : 4>(x, place, [&](const auto& in) {
+      Channels<T> own = in[0];
+      if constexpr (kMasks) own = StoreBehindRelu<kPacked>(in[0], in[1], place.count, to);
+      for (int w = 0; w < kChannelsOfThread; ++w) sums[w].at[0] += static_cast<double>(own.at[w]);
     });
   }
 };
@@ -199,7 +204,20 @@ LaunchError SumOverRows(DType from, DType to, const ColumnChunks& chunks, const 
   if (!IsFloating(to)) return kInvalidLaunch;
   return WithFloating(from, [&]<typename T>() {
     const PitchedRows<const T> rows{As<T>(x), chunks.channels};
-    return SumColumns(Quotients<T>{chunks, {rows}, rows.packed(chunks.channels), divisor, to, y}, scratch, queue);
+    return SumColumns(Quotients<T, false>{chunks, {rows}, {}, rows.packed(chunks.channels), divisor, to, y}, scratch,
+                      queue);
+  });
+}
+
+LaunchError SumBehindRelu(DType from, DType to, const ColumnChunks& chunks, const void* dy, const void* y, void* masked,
+                          void* sums, const SumScratch& scratch, CudaQueue queue) {
+  if (!IsFloating(to)) return kInvalidLaunch;
+  return WithFloating(from, [&]<typename T>() {
+    const PitchedRows<const T> rows{As<T>(dy), chunks.channels}, results{As<T>(y), chunks.channels};
+    const PitchedRows<T> stored{As<T>(masked), chunks.channels};
+    const bool packed =
+        rows.packed(chunks.channels) && results.packed(chunks.channels) && stored.packed(chunks.channels);
+    return SumColumns(Quotients<T, true>{chunks, {rows, results}, stored, packed, 1, to, sums}, scratch, queue);
   });
 }
 

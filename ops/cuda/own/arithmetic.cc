@@ -64,13 +64,16 @@ absl::StatusOr<PreparedCudaKernel> CudaBias(const LocalNode& node) {
                            });
 }
 
+// (dy) -> db, or (dy, y) -> db, masked
 absl::StatusOr<PreparedCudaKernel> CudaBiasGrad(const LocalNode& node) {
   const ChannelRows dy = MakeRows(InputShape(node, 0));
   const ColumnChunks chunks = MakeColumnChunks(1, dy.rows, dy.channels);
   const DType from = Input(node, 0).dtype, to = node.outputs[0].dtype;
   RETURN_IF_ERROR(RequireFloating(to));
+  const bool masks = node.outputs.size() > 1;
   return OwnSummingKernel(
       [=](const KernelArguments& a, const SumScratch& scratch, CudaQueue q) {
+        if (masks) return launch::SumBehindRelu(from, to, chunks, In(a, 0), In(a, 1), Out(a, 1), Out(a, 0), scratch, q);
         return launch::SumOverRows(from, to, chunks, In(a, 0), 1, Out(a, 0), scratch, q);
       },
       chunks.partial_bytes(1), chunks.counters(false));

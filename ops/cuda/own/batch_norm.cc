@@ -33,6 +33,15 @@ bool IsSmall(const BatchNormLaunch& norm, const LocalNode& node) {
   return IsSmallBatchNorm(norm.groups.rows(), SizeOf(Input(node, 0).dtype));
 }
 
+// (x, dy, stats, shift, gamma, beta, y) -> (three outputs, masked), or without y and masked
+BatchNormLaunch GradientOf(const LocalNode& node) {
+  BatchNormLaunch result = NormalizationOf(node);
+  if (node.outputs.size() < 4) return result;
+  result.y_pitch = PitchOf(node, 6);
+  result.masked_pitch = PitchOf(node, node.inputs.size() + 3);
+  return result;
+}
+
 // (x, dy, stats, shift, gamma, beta, ...)
 BatchNormLaunch GradientBound(BatchNormLaunch norm, const KernelArguments& a) {
   norm.x = In(a, 0);
@@ -41,21 +50,28 @@ BatchNormLaunch GradientBound(BatchNormLaunch norm, const KernelArguments& a) {
   norm.shift = In(a, 3);
   norm.gamma = In(a, 4);
   norm.beta = In(a, 5);
+  if (a.outputs.size() < 4) return norm;
+  norm.y = In(a, 6);
+  norm.masked = Out(a, 3);
   return norm;
 }
 
 }  // namespace
 
-// (x, shift, gamma, beta) -> y, stats: one launch where the batch norm is small, else that of the sums and that of y.
+// (x, shift, gamma, beta, residual or nothing) -> y, stats: one launch where the batch norm is small, else that of the
+// sums and that of y.
 absl::StatusOr<PreparedCudaKernel> CudaBatchNormForward(const LocalNode& node) {
   BatchNormLaunch norm = NormalizationOf(node);
   norm.dy_pitch = 0;  // there is none
-  const auto bound = [norm](const KernelArguments& a) {
+  const bool adds = node.inputs.size() > 4;
+  if (adds) norm.residual_pitch = PitchOf(node, 4);
+  const auto bound = [norm, adds](const KernelArguments& a) {
     BatchNormLaunch result = norm;
     result.x = In(a, 0);
     result.shift = In(a, 1);
     result.gamma = In(a, 2);
     result.beta = In(a, 3);
+    if (adds) result.residual = In(a, 4);
     result.stats = static_cast<const double*>(Out(a, 1));
     return result;
   };
@@ -75,9 +91,9 @@ absl::StatusOr<PreparedCudaKernel> CudaBatchNormForward(const LocalNode& node) {
       chunks.partial_bytes(2), chunks.counters(false));
 }
 
-// (x, dy, stats, shift, gamma, beta) -> dx, dgamma, dbeta, likewise.
+// (x, dy, stats, shift, gamma, beta) -> dx, dgamma, dbeta, likewise; with y also -> masked.
 absl::StatusOr<PreparedCudaKernel> CudaBatchNormBackward(const LocalNode& node) {
-  const BatchNormLaunch norm = NormalizationOf(node);
+  const BatchNormLaunch norm = GradientOf(node);
   if (IsSmall(norm, node)) {
     return OwnFloatingKernel(node, [norm](const KernelArguments& a, DType dtype, CudaQueue q) {
       return launch::SmallBatchNormGrad(dtype, GradientBound(norm, a), Out(a, 0), Out(a, 1), Out(a, 2), q);
@@ -93,6 +109,10 @@ absl::StatusOr<PreparedCudaKernel> CudaBatchNormBackward(const LocalNode& node) 
         const LaunchError error = launch::BatchNormGradientSums(dtype, bound, dstats, Out(a, 1), Out(a, 2), scratch, q);
         if (error != kLaunched) return error;
         bound.dstats = dstats;
+        if (bound.masked != nullptr) {
+          bound.dy = bound.masked;
+          bound.dy_pitch = bound.masked_pitch;
+        }
         return launch::BatchNormInputGrad(dtype, bound, Out(a, 0), q);
       },
       sums_bytes + chunks.totals_bytes(2), chunks.counters(true));
@@ -113,16 +133,19 @@ absl::StatusOr<PreparedCudaKernel> CudaBatchNormStatistics(const LocalNode& node
       chunks.partial_bytes(2), chunks.counters(false));
 }
 
-// (x, stats, shift, gamma, beta) -> y
+// (x, stats, shift, gamma, beta, residual or nothing) -> y
 absl::StatusOr<PreparedCudaKernel> CudaBatchNormNormalize(const LocalNode& node) {
-  const BatchNormLaunch norm = NormalizationOf(node);
-  return OwnFloatingKernel(node, [norm](const KernelArguments& a, DType dtype, CudaQueue q) {
+  BatchNormLaunch norm = NormalizationOf(node);
+  const bool adds = node.inputs.size() > 5;
+  if (adds) norm.residual_pitch = PitchOf(node, 5);
+  return OwnFloatingKernel(node, [norm, adds](const KernelArguments& a, DType dtype, CudaQueue q) {
     BatchNormLaunch bound = norm;
     bound.x = In(a, 0);
     bound.stats = In<double>(a, 1);
     bound.shift = In(a, 2);
     bound.gamma = In(a, 3);
     bound.beta = In(a, 4);
+    if (adds) bound.residual = In(a, 5);
     return launch::BatchNormNormalize(dtype, bound, Out(a, 0), q);
   });
 }
@@ -141,9 +164,9 @@ absl::StatusOr<PreparedCudaKernel> CudaBatchNormInference(const LocalNode& node)
   });
 }
 
-// -> dstats, dgamma, dbeta
+// -> dstats, dgamma, dbeta; with y also -> masked
 absl::StatusOr<PreparedCudaKernel> CudaBatchNormGradientSums(const LocalNode& node) {
-  const BatchNormLaunch norm = NormalizationOf(node);
+  const BatchNormLaunch norm = GradientOf(node);
   RETURN_IF_ERROR(RequireFloating(Input(node, 0).dtype));
   const ColumnChunks chunks = launch::ChunksOf(norm.groups);
   return OwnSummingKernel(

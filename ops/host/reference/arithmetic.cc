@@ -122,6 +122,11 @@ absl::StatusOr<PreparedKernel> ReferenceBiasGrad(const LocalNode& node) {
   });
 }
 
+// (dy, y) -> db, masked
+absl::StatusOr<PreparedKernel> ReferenceBiasGradRelu(const LocalNode& node) {
+  return ReferenceBehindRelu(node, 0, ReferenceBiasGrad);
+}
+
 absl::StatusOr<PreparedKernel> ReferenceDropout(const LocalNode& node) {
   const LocalTensor x = node.outputs[0];
   const double rate = node.attributes.Float("rate");

@@ -26,11 +26,11 @@ absl::StatusOr<PreparedKernel> ReferenceBatchNormStatistics(const LocalNode& nod
   });
 }
 
-// (x, stats, shift, gamma, beta) -> y
+// (x, stats, shift, gamma, beta, residual or nothing) -> y
 absl::StatusOr<PreparedKernel> ReferenceBatchNormNormalize(const LocalNode& node) {
   const SampleGroups groups = MakeSampleGroups(Input(node, 0), node.attributes.Int("samples"));
   const double epsilon = node.attributes.Float("epsilon");
-  const bool relu = node.attributes.Bool("relu");
+  const bool relu = node.attributes.Bool("relu"), adds = node.inputs.size() > 5;
   return PreparedFloating(node.outputs[0].dtype, [=]<typename T>(const KernelArguments& a) {
     for (int64_t c = 0; c < groups.channels; ++c) {
       for (int64_t g = 0; g < groups.groups; ++g) {
@@ -40,7 +40,8 @@ absl::StatusOr<PreparedKernel> ReferenceBatchNormNormalize(const LocalNode& node
                                                     In<T>(a, 3)[c], In<T>(a, 4)[c]);
         for (int64_t r = 0; r < groups.rows_per_group; ++r) {
           const int64_t i = (g * groups.rows_per_group + r) * groups.channels + c;
-          const T y = NormalizeElement(In<T>(a, 0)[i], k.mean, k.scale, k.beta);
+          const T normalized = NormalizeElement(In<T>(a, 0)[i], k.mean, k.scale, k.beta);
+          const T y = adds ? normalized + In<T>(a, 5)[i] : normalized;
           Out<T>(a, 0)[i] = relu ? Relu::Value(y) : y;
         }
       }
@@ -48,12 +49,12 @@ absl::StatusOr<PreparedKernel> ReferenceBatchNormNormalize(const LocalNode& node
   });
 }
 
-// (x, shift, gamma, beta) -> y, stats
+// (x, shift, gamma, beta, residual or nothing) -> y, stats
 absl::StatusOr<PreparedKernel> ReferenceBatchNormForward(const LocalNode& node) {
   LocalNode sums = node, normalize = node;
   sums.inputs = {node.inputs[0], node.inputs[1]};
   sums.outputs = {node.outputs[1]};
-  normalize.inputs = {node.inputs[0], node.outputs[1], node.inputs[1], node.inputs[2], node.inputs[3]};
+  normalize.inputs.insert(normalize.inputs.begin() + 1, node.outputs[1]);
   normalize.outputs = {node.outputs[0]};
   ASSIGN_OR_RETURN(const PreparedKernel first, ReferenceBatchNormStatistics(sums));
   ASSIGN_OR_RETURN(PreparedKernel both, ReferenceBatchNormNormalize(normalize));
@@ -61,7 +62,7 @@ absl::StatusOr<PreparedKernel> ReferenceBatchNormForward(const LocalNode& node) 
     KernelArguments of_first = a, of_second = a;
     of_first.inputs = {a.inputs[0], a.inputs[1]};
     of_first.outputs = {a.outputs[1]};
-    of_second.inputs = {a.inputs[0], a.outputs[1], a.inputs[1], a.inputs[2], a.inputs[3]};
+    of_second.inputs.insert(of_second.inputs.begin() + 1, a.outputs[1]);
     of_second.outputs = {a.outputs[0]};
     ASSIGN_OR_RETURN(const Computation before, first.bind(of_first));
     ASSIGN_OR_RETURN(const Computation after, second(of_second));

@@ -139,4 +139,14 @@ absl::StatusOr<PreparedKernel> ReferenceBatchNormBackward(const LocalNode& node)
   return both;
 }
 
+// (x, dy, stats, shift, gamma, beta, y) -> dstats, dgamma, dbeta, masked
+absl::StatusOr<PreparedKernel> ReferenceBatchNormGradientSumsRelu(const LocalNode& node) {
+  return ReferenceBehindRelu(node, 1, ReferenceBatchNormGradientSums);
+}
+
+// -> dx, dgamma, dbeta, masked
+absl::StatusOr<PreparedKernel> ReferenceBatchNormBackwardRelu(const LocalNode& node) {
+  return ReferenceBehindRelu(node, 1, ReferenceBatchNormBackward);
+}
+
 }  // namespace partita

@@ -19,6 +19,7 @@ absl::StatusOr<PreparedKernel> ReferenceScale(const LocalNode& node);
 absl::StatusOr<PreparedKernel> ReferenceOver(const LocalNode& node);
 absl::StatusOr<PreparedKernel> ReferenceBias(const LocalNode& node);
 absl::StatusOr<PreparedKernel> ReferenceBiasGrad(const LocalNode& node);
+absl::StatusOr<PreparedKernel> ReferenceBiasGradRelu(const LocalNode& node);
 absl::StatusOr<PreparedKernel> ReferenceDropout(const LocalNode& node);
 absl::StatusOr<PreparedKernel> ReferencePixels(const LocalNode& node);
 
@@ -55,9 +56,16 @@ absl::StatusOr<PreparedKernel> ReferenceGlobalAveragePoolGrad(const LocalNode& n
 // halo.cc
 absl::StatusOr<PreparedKernel> ReferenceHaloExchangeAdjoint(const LocalNode& node);
 
+// relu_mask.cc: a node with y, the result of a relu, as its last input, and what the relu lets through of its input
+// `dy` as its last output. The rest of the node reads that in place of dy, by the kernel that `prepare` makes.
+absl::StatusOr<PreparedKernel> ReferenceBehindRelu(const LocalNode& node, size_t dy,
+                                                   absl::StatusOr<PreparedKernel> (*prepare)(const LocalNode&));
+
 // batch_norm.cc, batch_norm_grad.cc
 absl::StatusOr<PreparedKernel> ReferenceBatchNormForward(const LocalNode& node);
 absl::StatusOr<PreparedKernel> ReferenceBatchNormBackward(const LocalNode& node);
+absl::StatusOr<PreparedKernel> ReferenceBatchNormBackwardRelu(const LocalNode& node);
+absl::StatusOr<PreparedKernel> ReferenceBatchNormGradientSumsRelu(const LocalNode& node);
 absl::StatusOr<PreparedKernel> ReferenceBatchNormStatistics(const LocalNode& node);
 absl::StatusOr<PreparedKernel> ReferenceBatchNormNormalize(const LocalNode& node);
 absl::StatusOr<PreparedKernel> ReferenceBatchNormRunning(const LocalNode& node);

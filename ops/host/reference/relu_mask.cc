@@ -1,6 +1,8 @@
-// Reference kernels of products with the mask of a relu: the product, then the mask's bits.
+// Reference kernels of products with the mask of a relu: the product, then the mask's bits; and of nodes that read what
+// a relu lets through.
 #include "ops/functors/relu_mask.h"
 
+#include "ops/functors/relu.h"
 #include "ops/host/reference/reference_kernels.h"
 #include "ops/values/node_geometry.h"
 
@@ -30,6 +32,27 @@ absl::StatusOr<PreparedKernel> ReferenceMatMulReluGrad(const LocalNode& node) {
   };
   ASSIGN_OR_RETURN(const PreparedKernel mask, PreparedFloating(node.outputs[0].dtype, clear));
   return InTurn(product, mask);
+}
+
+absl::StatusOr<PreparedKernel> ReferenceBehindRelu(const LocalNode& node, size_t dy,
+                                                   absl::StatusOr<PreparedKernel> (*prepare)(const LocalNode&)) {
+  LocalNode rest = node;
+  rest.inputs[dy] = node.outputs.back();
+  rest.inputs.pop_back();
+  rest.outputs.pop_back();
+  const auto mask = [=, y = rest.inputs.size(), masked = rest.outputs.size(),
+                     elements = node.outputs.back().elements()]<typename T>(const KernelArguments& a) {
+    for (int64_t i = 0; i < elements; ++i) Out<T>(a, masked)[i] = Relu::Gradient(In<T>(a, dy)[i], In<T>(a, y)[i]);
+  };
+  ASSIGN_OR_RETURN(const PreparedKernel first, PreparedFloating(node.outputs.back().dtype, mask));
+  ASSIGN_OR_RETURN(PreparedKernel second, prepare(rest));
+  second.bind = [dy, bind = second.bind](KernelArguments a) {
+    a.inputs[dy] = a.outputs.back();
+    a.inputs.pop_back();
+    a.outputs.pop_back();
+    return bind(a);
+  };
+  return InTurn(first, second);
 }
 
 }  // namespace partita

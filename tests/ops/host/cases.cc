@@ -159,6 +159,10 @@ void AddBatchNorm(CaseTable& table, const Shape& shape, int64_t samples, bool re
   table.Add("batch_norm_statistics", grouped, {x, vector});
   table.Add("batch_norm_forward", attributes, {x, vector, vector, vector});
   table.Add("batch_norm_backward", attributes, {x, x, stats, vector, vector, vector});
+  table.Add("batch_norm_forward_add", attributes, {x, vector, vector, vector, x});
+  table.Add("batch_norm_backward_relu", attributes, {x, x, stats, vector, vector, vector, x});
+  table.Add("batch_norm_normalize_add", attributes, {x, stats, vector, vector, vector, x});
+  table.Add("batch_norm_gradient_sums_relu", attributes, {x, x, stats, vector, vector, vector, x});
   table.Add("batch_norm_statistics_grad", grouped, {x, vector, stats});
   table.Add("batch_norm_normalize", attributes, {x, stats, vector, vector, vector});
   table.Add("batch_norm_gradient_sums", attributes, {x, x, stats, vector, vector, vector});
@@ -188,6 +192,7 @@ void AddElementwise(CaseTable& table) {
     table.Add("add", {}, {x, x, x, x});
     table.Add("bias", {}, {x, vector});
     table.Add("bias_grad", {}, {x});
+    table.Add("bias_grad_relu", {}, {x, x});
     table.Add("dropout", {{"rate", 0.3}, {"key", std::string("forward")}}, {x, I32({})});
     table.Add("dropout", {{"rate", 0.5}, {"key", std::string("forward")}}, {x, std::nullopt});
     table.Add("dropout", {{"rate", 0.3}, {"key", std::string("forward")}, {"first_sample", int64_t{5}}}, {x, I32({})});

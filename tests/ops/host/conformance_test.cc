@@ -24,7 +24,7 @@ double Tolerance(const std::string& op, DType dtype) {
       "conv2d", "conv2d_epilogue", "conv2d_input_grad", "conv2d_input_grad_sum", "conv2d_weight_grad",
       "matmul", "matmul_epilogue", "matmul_bias_grad",  "matmul_relu_mask",      "matmul_relu_grad"};
   if (contractions.count(op) > 0) return 5e-6;
-  if (op.rfind("batch_norm", 0) == 0 || op.rfind("layer_norm", 0) == 0 || op == "bias_grad") return 5e-6;
+  if (op.rfind("batch_norm", 0) == 0 || op.rfind("layer_norm", 0) == 0 || op.rfind("bias_grad", 0) == 0) return 5e-6;
   if (op.rfind("lstm", 0) == 0 || op.rfind("attention", 0) == 0) return 5e-6;
   if (op == "row_exponentials" || op == "softmax_grad") return 2e-6;  // a sum over a row
   if (op == "dropout" || op == "concat" || op == "slice" || op == "transpose" || op == "max_pool") return 1e-7;

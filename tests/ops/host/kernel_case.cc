@@ -203,7 +203,7 @@ LocalNode InBf16(LocalNode node) {
     if (!node.inputs[i].has_value()) continue;
     LocalTensor& tensor = *node.inputs[i];
     const InputDefinition& input = node.op->inputs[std::min(i, declared - 1)];
-    const bool wide = input.wide || (normalizes && input.name != "x" && input.name != "dy");
+    const bool wide = input.wide || (normalizes && tensor.global != node.inputs[0]->global);
     if (tensor.dtype == DType::kF32 && !wide) tensor.dtype = DType::kBF16;
     types[i] = {tensor.dtype, tensor.global};
     view.inputs.back() = &types[i];

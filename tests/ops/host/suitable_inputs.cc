@@ -129,11 +129,9 @@ std::vector<Values> SuitableInputs(const LocalNode& node, uint64_t seed) {
   if (UpdatesRows(op)) inputs[1] = RowsOnce(inputs[1].size(), node.inputs[0]->global[0]);
   if (op == "attention_context_grad") MakeProbabilities(node.inputs[1]->shape().back(), inputs[1]);
   if (op == "max_pool_grad") inputs[1] = MaximaOf(node, inputs[0]);
-  const size_t stats = op == "batch_norm_normalize" ? 1 : 2;
-  const bool normalizes = op == "batch_norm_normalize" || op == "batch_norm_gradient_sums" ||
-                          op == "batch_norm_backward" || op == "batch_norm_normalize_input_grad" ||
-                          op == "batch_norm_input_grad";
-  if (normalizes) {
+  size_t stats = 0;
+  while (stats < inputs.size() && InputName(node, stats) != "stats") ++stats;
+  if (stats < inputs.size() && op.starts_with("batch_norm") && op != "batch_norm_running") {
     inputs[stats] = StatisticsOf(node, inputs[0], inputs[stats + 1], node.inputs[stats]->shape()[0]);
   }
   return inputs;

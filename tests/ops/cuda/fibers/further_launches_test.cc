@@ -153,7 +153,9 @@ TEST(FurtherLaunches, BatchNormsOfFewRowsAreOneLaunch) {
     const Attributes attributes{{"samples", s.samples}, {"relu", rows % 2 == 1}};
     const LocalNode forward = WholeNode("batch_norm_forward", attributes, {x, vector, vector, vector});
     const LocalNode backward = WholeNode("batch_norm_backward", attributes, {x, x, stats, vector, vector, vector});
-    for (const LocalNode& node : {forward, backward}) {
+    const LocalNode add = WholeNode("batch_norm_forward_add", attributes, {x, vector, vector, vector, x});
+    const LocalNode relu = WholeNode("batch_norm_backward_relu", attributes, {x, x, stats, vector, vector, vector, x});
+    for (const LocalNode& node : {forward, backward, add, relu}) {
       for (const LocalNode& typed : {node, InBf16(node), InF64(node)}) {
         const bool small = rows <= 4096 && (typed.inputs[0]->dtype != DType::kF64 || s.f64_is_small);
         SCOPED_TRACE(node.op->name + " " + Name(typed.inputs[0]->dtype) + " " + ToString(s.x));

@@ -27,8 +27,10 @@ HOT = {
     r"MapRowsINS_4Bf16ELi.*StatisticsGrad": {"load": 64, "registers": 72, **ROUNDS},  # three blocks at once
     r"StatisticsSumsIf": {},
     r"StatisticsSumsINS_4Bf16E": {"load": 64},
-    r"GradientSumsIf": {},
-    r"GradientSumsINS_4Bf16E": {"load": 64},
+    r"GradientSumsIfLb0": {},
+    r"GradientSumsINS_4Bf16ELb0": {"load": 64},
+    r"GradientSumsIfLb1": {"registers": 128},  # behind a relu: two blocks at once, two rows each
+    r"GradientSumsINS_4Bf16ELb1": {"registers": 128, "load": 64},
     r"11ElementwiseIfLi\dELi\dE": {},
     r"11ElementwiseINS_4Bf16ELi\dELi\dE": {"lacks": ROUNDS["lacks"]},  # few only choose among elements
     r"DropoutBodyI(f|NS_4Bf16E)": {"load": 32},
@@ -42,6 +44,8 @@ HOT = {
     r"ParameterSumsIf": {"registers": 80},
     r"ParameterSumsINS_4Bf16E": {"registers": 80, "load": 64},
     r"\d(ErrorsBody|Quotients|RunsBody)I(f|NS_4Bf16E)": {"load": 32},
+    r"9QuotientsIfLb1": {},
+    r"9QuotientsINS_4Bf16ELb1": {"load": 64},
     r"13SquaresKernelI.*7SquaresIf": {"load": 32},
     r"TurnBodyI": {"load": 32},
     r"11MaxPoolBodyIfLi4": {"most": (80, 4, WINDOW)},

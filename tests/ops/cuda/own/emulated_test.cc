@@ -173,6 +173,7 @@ TEST_P(EmulatedKernel, ElementwiseOpsHaveTheHostsBits) {
                                                         "sum_grad",
                                                         "mean_squared_error_grad",
                                                         "batch_norm_normalize",
+                                                        "batch_norm_normalize_add",
                                                         "batch_norm_inference",
                                                         "batch_norm_running",
                                                         "batch_norm_input_grad"};

@@ -58,8 +58,9 @@ TEST(BatchNorm, GradientIsTheClosedForm) {
 TEST(BatchNorm, AtOnceIsInTurn) {
   int checked = 0;
   for (const KernelCase& c : AllCases()) {
-    const bool forward = c.node.op->name == "batch_norm_forward";
-    if (!forward && c.node.op->name != "batch_norm_backward") continue;
+    const std::string& op = c.node.op->name;
+    const bool forward = op.starts_with("batch_norm_forward"), relu = op == "batch_norm_backward_relu";
+    if (!forward && !op.starts_with("batch_norm_backward")) continue;
     const LocalNode whole = InF64(c.node);
     const TensorType x = F64(whole.inputs[0]->global), vector = F64({x.shape.back()});
     const Attributes groups{{"samples", whole.attributes.Int("samples")}};
@@ -69,20 +70,59 @@ TEST(BatchNorm, AtOnceIsInTurn) {
       const Values sums =
           Outputs(WholeNode("batch_norm_statistics", groups, {x, vector}), {in[0], in[1]}, kReference)[0];
       const TensorType stats = F64(whole.outputs[1].global);
-      expected = Outputs(WholeNode("batch_norm_normalize", whole.attributes, {x, stats, vector, vector, vector}),
-                         {in[0], sums, in[1], in[2], in[3]}, kReference);
+      std::vector<std::optional<TensorType>> types = {x, stats, vector, vector, vector};
+      in.insert(in.begin() + 1, sums);
+      if (in.size() > types.size()) types.push_back(x);
+      const char* const normalize = types.size() > 5 ? "batch_norm_normalize_add" : "batch_norm_normalize";
+      expected = Outputs(WholeNode(normalize, whole.attributes, types), in, kReference);
       expected.push_back(sums);
     } else {
       const TensorType stats = F64(whole.inputs[2]->global);
       std::vector<std::optional<TensorType>> types = {x, x, stats, vector, vector, vector};
+      if (relu) {
+        in[1] = Outputs(WholeNode("relu_grad", {}, {x, x}), {in[1], in[6]}, kReference)[0];
+        in.pop_back();
+      }
       const std::vector<Values> sums =
           Outputs(WholeNode("batch_norm_gradient_sums", whole.attributes, types), in, kReference);
       in.push_back(sums[0]);
       types.push_back(stats);
       expected = Outputs(WholeNode("batch_norm_input_grad", whole.attributes, types), in, kReference);
       expected.insert(expected.end(), sums.begin() + 1, sums.end());
+      if (relu) expected.push_back(in[1]);
     }
     EXPECT_EQ(found, expected) << c.name;
+    ++checked;
+  }
+  EXPECT_EQ(checked, 20);
+}
+
+// A residual is added to what was normalised, before the relu; backward, the relu's gradient comes before the sums.
+TEST(BatchNorm, ResidualsAreInTurn) {
+  int checked = 0;
+  for (const KernelCase& c : AllCases()) {
+    const bool forward = c.node.op->name == "batch_norm_normalize_add";
+    if (!forward && c.node.op->name != "batch_norm_gradient_sums_relu") continue;
+    const LocalNode whole = InF64(c.node);
+    const TensorType x = F64(whole.inputs[0]->global), vector = F64({x.shape.back()});
+    const TensorType stats = F64(whole.inputs[forward ? 1 : 2]->global);
+    Attributes attributes = whole.attributes;
+    std::vector<Values> expected, in = c.inputs;
+    const Values last = in.back();
+    in.pop_back();
+    if (forward) {
+      attributes.Set("relu", false);
+      expected =
+          Outputs(WholeNode("batch_norm_normalize", attributes, {x, stats, vector, vector, vector}), in, kReference);
+      expected = Outputs(WholeNode("add", {}, {x, x}), {expected[0], last}, kReference);
+      if (whole.attributes.Bool("relu")) expected = Outputs(WholeNode("relu", {}, {x}), expected, kReference);
+    } else {
+      in[1] = Outputs(WholeNode("relu_grad", {}, {x, x}), {in[1], last}, kReference)[0];
+      expected = Outputs(WholeNode("batch_norm_gradient_sums", attributes, {x, x, stats, vector, vector, vector}), in,
+                         kReference);
+      expected.push_back(in[1]);
+    }
+    EXPECT_EQ(Outputs(whole, c.inputs, kReference), expected) << c.name;
     ++checked;
   }
   EXPECT_EQ(checked, 10);
