@@ -175,8 +175,11 @@ class ScheduleBinder {
     TensorId tensor = 0;  // LowerGraph makes the states' tensors first, in this order
     const Graph& all = program_.state_graph();
     for (const State& state : all.states()) {
-      Placement placement{all.value(state.value).name, LocalTensorOf(all, state.value, schedule_.rank), -1};
-      if (!placement.tensor.box.empty()) {
+      const Value& value = all.value(state.value);
+      std::optional<Box> box = LocalBox(value.layout, value.type.shape, all.mesh(value.layout), schedule_.rank);
+      const bool holds = box && !box->empty();
+      Placement placement{value.name, {value.type.dtype, value.type.shape, box.value_or(NoBox(value.type.shape))}, -1};
+      if (holds) {
         placement.content = tensor++;
         placement.offset = OffsetOf(placement.content);
       }

@@ -23,7 +23,7 @@ struct LocalGraph {
 
 LocalGraph Localize(const Graph& graph, int rank);
 
-// The same of one value. An empty box if other ranks keep it.
+// The same of one value. If other ranks keep it, all sizes of the box are 0, which of a scalar does not show.
 LocalTensor LocalTensorOf(const Graph& graph, ValueId value, int rank);
 
 // A rank runs a computing node if it holds any element of any output. (An input may be empty: a partial sum over no

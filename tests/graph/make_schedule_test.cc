@@ -195,6 +195,20 @@ TEST(MakeFoldedSchedules, WorkAndSizeDoNotGrowWithAlikeRanks) {
   }
 }
 
+// The box of a scalar does not show that other ranks keep it.
+TEST(MakeSchedule, AScalarStateOfAnotherRankIsNotHeld) {
+  TestGraph builder({{{"data", 2}}});
+  const AxisLayout R = AxisLayout::Replicate();
+  builder.State("scalar", {}, {AxisLayout::At(1)});
+  const ValueId w = builder.Parameter("w", {4}, {R});
+  builder.graph.SetUpdate(w, builder.Op("combine", "w.new", {w, builder.Op("fill", "g", {}, {4}, {R})}, {4}, {R}));
+  const std::vector<Schedule> schedules = SchedulesOf(ProgramOf(builder.graph), builder.graph);
+  EXPECT_EQ(VerifySchedules(schedules), absl::OkStatus());
+  EXPECT_EQ(schedules[0].states[0].offset, -1);
+  EXPECT_EQ(schedules[0].states[0].content, kNoTensor);
+  EXPECT_GE(schedules[1].states[0].offset, 0);
+}
+
 // Of chosen ranks, in their order, also of uneven blocks.
 TEST(SchedulesOfRanks, AreThoseOfTheRanksPlannedAlone) {
   const Program program = Replicas(7, 3, 16);

@@ -30,7 +30,7 @@ TEST(StepPrediction, TakesTheMostOfAnyRank) {
       Schedules({{Work(2), AllReduce(2, 2000, {0})}, {Product(), AllReduce(2, 2000, {0})}});
   schedules[0].memory.total = 900;
   schedules[1].memory.total = 700;
-  const std::vector<const Schedule*> by_rank = {&schedules[0], &schedules[1]};
+  const std::vector<const Schedule*> by_rank = Pointers(schedules);
   const auto reckoned = StepPredictionOf(ToyProgram(), by_rank, ToyCluster(2), {});
   ASSERT_TRUE(reckoned.ok()) << reckoned.status();
   EXPECT_NEAR(reckoned->step * 1e6, 12 + 4, 1e-3);
