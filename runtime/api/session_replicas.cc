@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "graph/schedule/localize.h"
 #include "runtime/api/job/job.h"
 #include "runtime/api/job/packed_values.h"
 #include "runtime/api/session.h"
@@ -69,10 +70,11 @@ absl::StatusOr<ReplicaCheck> Session::CheckReplicas() const {
   std::vector<std::map<Part, Holders>> parts(states.size());  // by state
   for (size_t process = 0; process < all.size(); ++process) {
     PackedReader values(kKind, process, all[process]);
+    const Graph& graph = program_.state_graph();
     while (!values.AtEnd()) {
       const auto rank = static_cast<int>(values.NextBelow(ranks()));
       for (size_t s = 0; s < states.size(); ++s) {
-        const Box& box = FindState(states[s], rank)->tensor.box;
+        const Box box = LocalTensorOf(graph, graph.Find(states[s]), rank).box;
         parts[s][PartOfBox(box)][values.Next<Hash>()].push_back(rank);
       }
     }
