@@ -54,7 +54,7 @@ class TrainTest(TrainerCase):
         self.assertEqual({event["pid"] for event in slices}, {0, 1, 2, 3})
 
     def test_a_run_is_repeated_from_its_report(self):
-        self.train("--dp=2", "--steps=3", "--learning-rate=0.25", "--report=r.json", "--save=a.safetensors", MLP)
+        self.train("--dp=2", "--learning-rate=0.25", "--report=r.json", "--save=a.safetensors", MLP)
         self.call("train", "--config=r.json", "--report=again.json", "--save=b.safetensors")
         with open(self.path("r.json")) as first, open(self.path("again.json")) as again:
             reports = json.load(first), json.load(again)

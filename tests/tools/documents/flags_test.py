@@ -13,7 +13,7 @@ OTHERS = {
     "bazel": {"cxxopt", "dynamic_mode", "repo_env", "stamp"},
     "mpirun": {"host"},
     "Slurm": {"signal"},
-    "tools/docs": {"ops"},
+    "tools/docs": {"flags", "ops"},
     "tools/install": {"cuda"},
     "tools/prepare/descriptions": {"language"},
     "torchrun": {"nnodes", "no-python", "nproc-per-node", "rdzv-backend", "rdzv-endpoint"},
