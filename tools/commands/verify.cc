@@ -157,6 +157,7 @@ absl::StatusOr<Started> Start(const RunSpec& spec, Model model, const TrainingDa
   ProgramOptions options = ReadProgramOptions(spec, speed);
   options.given = GivenFormsOf(data);
   ASSIGN_OR_RETURN(Program plan, MakeProgramOf(spec, model, chosen.strategy, options));
+  options.disabled_passes.clear();  // what the plan is compared with has all passes
   ASSIGN_OR_RETURN(Program serial, MakeProgramOf(spec, model, Strategy{}, options));
   if (spec.split().has_save_strategy())
     RETURN_IF_ERROR(SaveFoundStrategy(chosen.strategy, chosen.finalists, spec.split().save_strategy()));

@@ -146,10 +146,9 @@ class SearchTest(TrainerCase):
             with self.subTest(flag=flag):
                 self.refused(2, "--search and " + flag.split("=")[0], *search, flag, LENET)
         self.refused(2, "--search needs --cluster or --profile", "plan", "--search=auto", LENET)
-        self.refused(2, "--save-strategy writes what --search finds or --repair makes; give one of them", "plan",
-                     "--save-strategy=found.pbtxt", LENET)
-        self.refused(2, "--save-strategy writes what --search finds; give --search=auto", "train",
-                     "--save-strategy=found.pbtxt", LENET)
+        for command in ("plan", "train"):
+            self.refused(2, "--save-strategy writes what --search finds, or plan --repair makes; give --search=auto",
+                         command, "--save-strategy=found.pbtxt", LENET)
         self.refused(2, ".pbtxt", *search, "--save-strategy=found.txt", LENET)
 
     def placed(self, *flags, code=0, path=None):
