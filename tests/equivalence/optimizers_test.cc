@@ -31,7 +31,7 @@ struct Reference {
 // What step t = 1, 2, ... does to the parameter, whose gradient is clipped.
 using Formula = std::function<void(Reference& r, const Numbers& g, double rate, int t)>;
 
-// The same of each element i alone.
+// A formula whose element i depends on element i of w, g and the slots alone.
 Formula Elementwise(std::function<void(Reference& r, size_t i, double g, double rate, int t)> element) {
   return [element = std::move(element)](Reference& r, const Numbers& g, double rate, int t) {
     for (size_t i = 0; i < g.size(); ++i) element(r, i, g[i], rate, t);

@@ -52,7 +52,7 @@ SetDecoderOptions DecoderOptions(const RunSpec& spec, const Graph& graph) {
 }
 
 absl::StatusOr<Program> DecodingProgram(const RunSpec& spec, const RunPlan& plan) {
-  ASSIGN_OR_RETURN(Program program, ProgramOf(spec, plan, {}));
+  ASSIGN_OR_RETURN(Program program, ProgramOf(spec, plan, {.votes = false}));
   for (const char* const entry : {kEncodeEntry, kStepEntry}) {
     const absl::Status there = program.PlaceOf(entry).status();
     if (!there.ok()) return WithContext(spec.model().graph(), there);

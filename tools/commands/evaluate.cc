@@ -35,7 +35,7 @@ absl::StatusOr<int> RunEvaluate(const ContextOf<RunSpec>& context) {
                                .sizes = SizesOf(model)};
   ASSIGN_OR_RETURN(const TrainingData data, ReadData(spec, model.graph, request));
   RETURN_IF_ERROR(CheckImages(*beginning, data));
-  ASSIGN_OR_RETURN(Program program, ProgramOf(spec, plan, GivenFormsOf(data)));
+  ASSIGN_OR_RETURN(Program program, ProgramOf(spec, plan, {.given = GivenFormsOf(data)}));
   ASSIGN_OR_RETURN(const SetResults results, SetResultsOf(model));
   RETURN_IF_ERROR(CheckLastBatch(*program.Find(kEvaluateEntry), results, *data.test));
   ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,

@@ -135,7 +135,7 @@ absl::StatusOr<int> RunJobs(const ContextOf<RunSpec>& context, const RunSpec& co
 absl::StatusOr<int> RunLaunch(const ContextOf<RunSpec>& context) {
   if (context.rest.empty()) return FlagError("launch needs a command behind `--`: launch -- train --dp=2 GRAPH");
   RunSpec command;
-  RETURN_IF_ERROR(context.parse(context.rest, command));  // looked at here, once for all
+  RETURN_IF_ERROR(context.parse(context.rest, command));  // once, so that a mistake is reported once
   LaunchedJob job{.line = context.rest, .ranks = context.spec.launch().nproc()};
   if (!context.spec.launch().has_nproc()) {
     job.ranks = 1;

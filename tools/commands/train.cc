@@ -113,7 +113,7 @@ absl::StatusOr<Prepared> Prepare(const RunSpec& spec) {
     prepared.onward = fmt::format("{} has no checkpoint: training begins at step 0", spec.checkpoints().checkpoint());
   }
   for (const std::string& passed : resumption.passed_over) prepared.changes.push_back(passed);
-  ASSIGN_OR_RETURN(Program program, ProgramOf(spec, prepared.plan, GivenFormsOf(prepared.data)));
+  ASSIGN_OR_RETURN(Program program, ProgramOf(spec, prepared.plan, {.given = GivenFormsOf(prepared.data)}));
   ASSIGN_OR_RETURN(prepared.data.set_results, SetResultsOf(model));
   if (prepared.data.test != nullptr) {
     RETURN_IF_ERROR(CheckLastBatch(*program.Find(kEvaluateEntry), prepared.data.set_results, *prepared.data.test));

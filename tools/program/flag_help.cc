@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "tools/program/flag_value.h"
+#include "tools/program/flag.h"
 
 namespace partita {
 namespace {

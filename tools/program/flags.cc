@@ -11,19 +11,17 @@
 #include <optional>
 #include <string_view>
 
-#include "absl/strings/str_split.h"
 #include "graph/value/node_name.h"
 #include "runtime/base/check.h"
 #include "runtime/base/file_name.h"
 #include "runtime/base/text_file.h"
 #include "tools/program/config_file.h"
 #include "tools/program/exit_code.h"
-#include "tools/program/flag_value.h"
+#include "tools/program/flag.h"
 
 namespace partita {
 namespace {
 
-using google::protobuf::Descriptor;
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 using google::protobuf::Reflection;
@@ -82,91 +80,6 @@ constexpr OtherName kOtherNames[] = {
     {"log-level", "log"},
 };
 
-std::vector<std::string> Words(const std::string& text) { return absl::StrSplit(text, ' ', absl::SkipEmpty()); }
-
-bool IsArgument(const FieldDescriptor& field) {
-  return field.options().GetExtension(flag).kind() == FlagKind::ARGUMENT;
-}
-
-FlagType TypeOf(const FieldDescriptor& field, const FlagOptions& options) {
-  switch (field.cpp_type()) {
-    case FieldDescriptor::CPPTYPE_BOOL:
-      return FlagType::kBool;
-    case FieldDescriptor::CPPTYPE_INT64:
-      return options.kind() == FlagKind::BYTES ? FlagType::kBytes : FlagType::kInt;
-    case FieldDescriptor::CPPTYPE_DOUBLE:
-      return FlagType::kFloat;
-    default:
-      CHECK(field.cpp_type() == FieldDescriptor::CPPTYPE_STRING);
-      if (options.kind() == FlagKind::PATH) return FlagType::kPath;
-      if (options.kind() == FlagKind::FOLDER) return FlagType::kFolder;
-      return options.choices().empty() ? FlagType::kText : FlagType::kChoice;
-  }
-}
-
-// 64MiB where it is a whole number of MiB.
-std::string FormatBytes(int64_t bytes) {
-  constexpr int64_t kMiB = 1 << 20;
-  return bytes > 0 && bytes % kMiB == 0 ? fmt::format("{}MiB", bytes / kMiB) : fmt::to_string(bytes);
-}
-
-std::string DefaultOf(const FieldDescriptor& field, FlagType type) {
-  if (type == FlagType::kBool) return field.has_default_value() ? fmt::to_string(field.default_value_bool()) : "false";
-  if (!field.has_default_value()) return "";
-  switch (type) {
-    case FlagType::kInt:
-      return fmt::to_string(field.default_value_int64());
-    case FlagType::kBytes:
-      return FormatBytes(field.default_value_int64());
-    case FlagType::kFloat:
-      return fmt::to_string(field.default_value_double());
-    default:
-      return field.default_value_string();
-  }
-}
-
-FlagDefinition DefinitionOf(std::vector<const FieldDescriptor*> path) {
-  const FieldDescriptor& field = *path.back();
-  const FlagOptions& options = field.options().GetExtension(flag);
-  const google::protobuf::MessageOptions& of_message = field.containing_type()->options();
-  FlagDefinition definition;
-  definition.name = field.name();
-  std::ranges::replace(definition.name, '_', '-');
-  definition.type = TypeOf(field, options);
-  definition.default_value = DefaultOf(field, definition.type);
-  definition.help = options.help();
-  definition.group = of_message.GetExtension(heading);
-  definition.least = options.min();
-  definition.most = options.max();
-  definition.choices.assign(options.choices().begin(), options.choices().end());
-  definition.commands = Words(options.has_commands() ? options.commands() : of_message.GetExtension(commands));
-  definition.written = options.written();
-  definition.own = options.own();
-  definition.path = std::move(path);
-  return definition;
-}
-
-// Flags, or the argument.
-void AddFields(const Descriptor& message, bool arguments, const std::vector<const FieldDescriptor*>& place,
-               std::vector<FlagDefinition>& flags) {
-  for (int i = 0; i < message.field_count(); ++i) {
-    const FieldDescriptor* const field = message.field(i);
-    std::vector<const FieldDescriptor*> path = place;
-    path.push_back(field);
-    if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
-      AddFields(*field->message_type(), arguments, path, flags);
-    } else if (field->options().HasExtension(flag) && IsArgument(*field) == arguments) {
-      flags.push_back(DefinitionOf(std::move(path)));
-    }
-  }
-}
-
-std::optional<FlagDefinition> ArgumentOf(const Message& message) {
-  std::vector<FlagDefinition> arguments;
-  AddFields(*message.GetDescriptor(), /*arguments=*/true, {}, arguments);
-  return arguments.empty() ? std::nullopt : std::optional(std::move(arguments.front()));
-}
-
 // The message that the field lies in.
 const Message& Holder(const FlagDefinition& definition, const Message& message) {
   const Message* holder = &message;
@@ -223,11 +136,6 @@ void SetValue(const FlagDefinition& definition, const std::string& value, Messag
     default:
       return reflection.SetString(&holder, field, value);
   }
-}
-
-bool Takes(const FlagDefinition& definition, const std::string& command) {
-  const std::vector<std::string>& takers = definition.commands;
-  return takers.empty() || std::ranges::find(takers, command) != takers.end();
 }
 
 std::vector<std::string> Names(const std::vector<FlagDefinition>& flags) {
@@ -379,23 +287,6 @@ absl::Status Parser::ReadConfig() {
 
 }  // namespace
 
-std::vector<FlagDefinition> FlagsOf(const Descriptor& message) {
-  std::vector<FlagDefinition> flags;
-  AddFields(message, /*arguments=*/false, {}, flags);
-  return flags;
-}
-
-std::vector<FlagDefinition> FlagsOfCommand(const std::vector<FlagDefinition>& all, const std::string& command) {
-  std::vector<FlagDefinition> flags;
-  std::ranges::copy_if(all, std::back_inserter(flags),
-                       [&](const FlagDefinition& definition) { return Takes(definition, command); });
-  return flags;
-}
-
-bool IsTakenBy(const FieldDescriptor& field, const std::string& command) {
-  return Takes(DefinitionOf({&field}), command);
-}
-
 FlagEnvironment SystemFlagEnvironment(const std::string& program) {
   constexpr int64_t kLargestConfig = 1 << 20;
   FlagEnvironment environment = {program, [](const char* name) -> const char* { return std::getenv(name); },
@@ -442,16 +333,17 @@ std::string ToConfig(const std::vector<FlagDefinition>& flags, const Message& me
 }
 
 bool HasArgument(const Message& message) {
-  const std::optional<FlagDefinition> argument = ArgumentOf(message);
+  const std::optional<FlagDefinition> argument = ArgumentOf(*message.GetDescriptor());
   return argument && Has(*argument, message);
 }
 
 void SetArgument(const std::string& argument, Message& message) {
-  if (const std::optional<FlagDefinition> place = ArgumentOf(message)) SetValue(*place, argument, message);
+  if (const std::optional<FlagDefinition> place = ArgumentOf(*message.GetDescriptor()))
+    SetValue(*place, argument, message);
 }
 
 const GeneralSpec& GeneralOf(const Message& message) {
-  const Descriptor& type = *message.GetDescriptor();
+  const google::protobuf::Descriptor& type = *message.GetDescriptor();
   for (int i = 0; i < type.field_count(); ++i) {
     if (type.field(i)->message_type() != GeneralSpec::descriptor()) continue;
     return static_cast<const GeneralSpec&>(message.GetReflection()->GetMessage(message, type.field(i)));

@@ -8,41 +8,15 @@
 
 #include <google/protobuf/message.h>
 
-#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "proto/flag.pb.h"
+#include "tools/program/flag.h"
 
 namespace partita {
-
-enum class FlagType : uint8_t { kBool, kInt, kFloat, kBytes, kText, kPath, kFolder, kChoice };
-
-// A field of a message, and what its options say.
-struct FlagDefinition {
-  std::string name;
-  FlagType type = FlagType::kText;
-  std::string default_value;                                   // as it would be written; "": unset
-  std::string help;                                            // one sentence
-  std::string group;                                           // heading in help
-  double least = 0, most = 0;                                  // kInt, kFloat and kBytes; integers up to 2^53
-  std::vector<std::string> choices;                            // kChoice
-  std::vector<std::string> commands;                           // that take it; none: all
-  bool written = false;                                        // a path: commands write there
-  bool own = false;                                            // the ranks of a job may have different values
-  std::vector<const google::protobuf::FieldDescriptor*> path;  // from the program's message to the field
-};
-
-// In the order of the message's fields; those of the field's message come where it stands.
-std::vector<FlagDefinition> FlagsOf(const google::protobuf::Descriptor& message);
-
-// Those that the command takes.
-std::vector<FlagDefinition> FlagsOfCommand(const std::vector<FlagDefinition>& all, const std::string& command);
-
-// Whether the command of a program takes the flag that this field is.
-bool IsTakenBy(const google::protobuf::FieldDescriptor& field, const std::string& command);
 
 // What the parser takes from outside; tests pass their own.
 struct FlagEnvironment {
@@ -78,9 +52,6 @@ void SetArgument(const std::string& argument, google::protobuf::Message& message
 
 // The message's part with the flags of every program.
 const GeneralSpec& GeneralOf(const google::protobuf::Message& message);
-
-// "64MiB" -> 67108864; units B, KiB, MiB, GiB, TiB, kB, MB, GB, TB, or none.
-absl::StatusOr<int64_t> ParseBytes(const std::string& text);
 
 }  // namespace partita
 

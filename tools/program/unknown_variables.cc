@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "graph/value/node_name.h"
-#include "tools/program/flag_value.h"
+#include "tools/program/flag.h"
 
 namespace partita {
 

@@ -7,12 +7,11 @@
 #include "graph/ir/op_definition.h"
 #include "runtime/api/verify_plan.h"
 #include "tests/equivalence/cases.h"
+#include "tests/equivalence/fusions/joined_programs.h"
 #include "tests/testing/assert_ok.h"
 
 namespace partita {
 namespace {
-
-constexpr int kSteps = 4;
 
 bool IsJoined(const Node& node) { return node.op->name == "conv2d_epilogue" || node.op->name == "matmul_epilogue"; }
 
@@ -42,32 +41,16 @@ class Epilogues : public testing::TestWithParam<Overlapping> {};
 // Of weights that are cut by input channels too nothing is joined: their products are sums.
 TEST_P(Epilogues, JoinedNodesComputeWhatTheirPartsDo) {
   const Case& one = GetParam().one;
-  ASSERT_OK_AND_ASSIGN(const Model model, MakeSmallModel(one, 1e-2));
-  const ProgramOptions apart{.floating = DType::kF64, .fuse = false, .verify_passes = true};
-  const ProgramOptions fused{.floating = DType::kF64, .verify_passes = true};
-  ASSERT_OK_AND_ASSIGN(Program serial, SerialProgram(model, apart));
-  ASSERT_OK_AND_ASSIGN(Program plan, PlanOf(one, model, fused));
+  ASSERT_OK_AND_ASSIGN(JoinedPrograms programs, MakeJoinedPrograms(one));
+  const Program &serial = programs.serial, &plan = programs.host;
   EXPECT_EQ(Joined(serial.graph(kTrainEntry)) + Joined(serial.graph(kEvaluateEntry)), 0);
   for (const Graph* entry : {&plan.graph(kTrainEntry), &plan.graph(kEvaluateEntry)}) {
     EXPECT_EQ(Joined(*entry) >= 3, one.strategy != "c2i2") << Joined(*entry);
   }
-  VerifyPlanOptions options;
-  options.session.overlap_halo = GetParam().overlap;
-  options.session.threads_per_rank = 1;
-  options.tolerance = 1e-10;
-  options.floor = 1e-6;
-  options.same_beginning = false;
-  ASSERT_OK_AND_ASSIGN(const auto verifier, PlanVerifier::Start(std::move(serial), std::move(plan), options));
-  EXPECT_FALSE(verifier->gradients().empty());
+  ASSERT_OK_AND_ASSIGN(const auto verifier, StartBoth(std::move(programs.serial), std::move(programs.host),
+                                                      /*tolerance=*/1e-10, GetParam().overlap));
   EXPECT_EQ(PartsOf(verifier->plan()) > 0, GetParam().overlap == OverlapHalo::kOn);
-  for (int step = 0; step < kSteps; ++step) {
-    const StepInputs batch = MakeBatch(2, step, DType::kF64, BatchOf(one));
-    ASSERT_TRUE(verifier->StageInput("images", batch.images).ok());
-    ASSERT_TRUE(verifier->StageInput("labels", batch.labels).ok());
-    ASSERT_OK_AND_ASSIGN(const StepComparison comparison, verifier->Step());
-    const TensorDifference* const first = comparison.First();
-    ASSERT_EQ(first, nullptr) << "step " << step << ": " << ToString(*first);
-  }
+  ExpectEqualSteps(one, *verifier);
 }
 
 std::vector<Overlapping> Cases() {

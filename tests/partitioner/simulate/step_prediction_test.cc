@@ -31,12 +31,12 @@ TEST(StepPrediction, TakesTheMostOfAnyRank) {
   schedules[0].memory.total = 900;
   schedules[1].memory.total = 700;
   const std::vector<const Schedule*> by_rank = Pointers(schedules);
-  const auto reckoned = StepPredictionOf(ToyProgram(), by_rank, ToyCluster(2), {});
-  ASSERT_TRUE(reckoned.ok()) << reckoned.status();
-  EXPECT_NEAR(reckoned->step * 1e6, 12 + 4, 1e-3);
-  EXPECT_NEAR(reckoned->compute * 1e6, 12, 1e-3);
-  EXPECT_NEAR(reckoned->communication * 1e6, 10 + 4, 1e-3) << "of rank 0, with its waiting";
-  EXPECT_EQ(reckoned->memory_bytes, 900);
+  const auto predicted = StepPredictionOf(ToyProgram(), by_rank, ToyCluster(2), {});
+  ASSERT_TRUE(predicted.ok()) << predicted.status();
+  EXPECT_NEAR(predicted->step * 1e6, 12 + 4, 1e-3);
+  EXPECT_NEAR(predicted->compute * 1e6, 12, 1e-3);
+  EXPECT_NEAR(predicted->communication * 1e6, 10 + 4, 1e-3) << "of rank 0, with its waiting";
+  EXPECT_EQ(predicted->memory_bytes, 900);
   const std::string signature = SignatureOf(std::get<KernelLaunch>(Product().work).node);
   const auto measured = StepPredictionOf(ToyProgram(), by_rank, ToyCluster(2), {{signature, 5e-6}});
   ASSERT_TRUE(measured.ok()) << measured.status();

@@ -17,7 +17,7 @@
 #include "tests/tools/program/test_spec.pb.h"
 #include "tools/program/exit_code.h"
 #include "tools/program/flag_help.h"
-#include "tools/program/flag_value.h"
+#include "tools/program/flag.h"
 #include "tools/program/program.h"
 
 namespace partita {

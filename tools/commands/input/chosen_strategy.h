@@ -33,7 +33,8 @@ struct ChosenStrategy {
   std::vector<std::string> left_out;  // what was not searched, and why
 };
 
-// `exact`: the command is deterministic and computes f32 in f32. `objective`: by which a search compares. FlagError: CheckSearchFlags.
+// `exact`: the command is deterministic and computes f32 in f32. `objective`: by which a search compares. FlagError:
+// CheckSearchFlags.
 // kResourceExhausted: nothing fits. kUnavailable, with exit code 7: the solver is not here, or fails.
 absl::StatusOr<ChosenStrategy> ChosenStrategyOf(const RunSpec& spec, const Model& model, bool exact,
                                                 const std::optional<Machine>& machine, const Objective& objective = {});

@@ -61,15 +61,14 @@ absl::StatusOr<RunPlan> PlanRun(const RunSpec& spec) {
   return plan;
 }
 
-absl::StatusOr<Program> ProgramOf(const RunSpec& spec, const RunPlan& plan, const GivenForms& given,
-                                  const std::vector<std::string>& predictions) {
+absl::StatusOr<Program> ProgramOf(const RunSpec& spec, const RunPlan& plan, const ProgramUse& use) {
   ProgramOptions options = ReadProgramOptions(spec, plan.speed);
-  options.count_votes = plan.processes;
-  options.given = given;
-  options.predictions = predictions;
-  options.entries = predictions.empty();
+  options.count_votes = plan.processes && use.votes;
+  options.given = use.given;
+  options.predictions = use.predictions;
+  options.entries = use.predictions.empty();
   ASSIGN_OR_RETURN(Program program, MakeProgramOf(spec, plan.model, plan.chosen.strategy, options));
-  if (predictions.empty()) return program;
+  if (use.predictions.empty()) return program;
   return OnlyEntries(std::move(program), {kPredictEntry});
 }
 

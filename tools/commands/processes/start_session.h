@@ -36,10 +36,13 @@ struct RunPlan {
 // of files.
 absl::StatusOr<RunPlan> PlanRun(const RunSpec& spec);
 
-// The program of a plan for data of these forms. With `predictions`, values of the graph by name, it is one that
-// computes them and nothing else.
-absl::StatusOr<Program> ProgramOf(const RunSpec& spec, const RunPlan& plan, const GivenForms& given,
-                                  const std::vector<std::string>& predictions = {});
+struct ProgramUse {
+  GivenForms given = {};  // the forms of the data
+  std::vector<std::string> predictions =
+      {};             // values of the graph, by name: the program computes them and nothing else
+  bool votes = true;  // processes of a job vote in its steps whether to stop
+};
+absl::StatusOr<Program> ProgramOf(const RunSpec& spec, const RunPlan& plan, const ProgramUse& use);
 
 // Joins the job that there is (JoinJob), and begins with the states of `loaded` if there is such a file; those that it
 // does not give are those of --seed. Collective. The file is read before the others are waited for: one that does not
