@@ -16,8 +16,8 @@
 #include "runtime/base/status.h"
 #include "tests/tools/program/test_spec.pb.h"
 #include "tools/program/exit_code.h"
-#include "tools/program/flag_help.h"
 #include "tools/program/flag.h"
+#include "tools/program/flag_help.h"
 #include "tools/program/program.h"
 
 namespace partita {
