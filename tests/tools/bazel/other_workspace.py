@@ -9,6 +9,7 @@ A step of tools/test: Bazel runs no test that runs Bazel.
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -48,7 +49,10 @@ def link_command(output):
              own + OBJECT: os.path.join(bazel("info", *AS_MAIN, "bazel-bin").strip(), OBJECT)}
     # A file of arguments, which repeats them, is written by a build alone.
     arguments = [argument for argument in actions[0]["arguments"] if not argument.startswith("@")]
-    return [known.get(argument, argument.replace(own + "external/partita/", own)) for argument in arguments]
+    arguments = [known.get(argument, argument.replace(own + "external/partita/", own)) for argument in arguments]
+    # Under the output base itself: beside the objects are links to the repositories that the last build needed, only.
+    external = os.path.join(main_build("output_base"), "external/")
+    return [re.sub("(?<!/)external/", external, argument) for argument in arguments]
 
 
 def try_quickly():
