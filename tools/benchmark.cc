@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <iostream>
 
+#include "run/plan/machine.h"
 #include "runtime/api/backend/gpu.h"
 #include "runtime/base/files.h"
 #include "runtime/train/sharded/write_checkpoint.h"
@@ -28,7 +29,6 @@
 #include "tools/benchmarks/train/checkpoint_benchmark.h"
 #include "tools/benchmarks/train/large_checkpoint.h"
 #include "tools/benchmarks/train/train_benchmark.h"
-#include "tools/commands/input/machine.h"
 #include "tools/commands/oracle/graded_training.h"
 #include "tools/models/models.h"
 #include "tools/program/exit_code.h"

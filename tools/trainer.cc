@@ -4,6 +4,7 @@
 #include "proto/run.pb.h"
 #include "tools/commands/commands.h"
 #include "tools/commands/processes/armed_fail_points.h"
+#include "tools/commands/processes/set_up.h"
 #include "tools/program/exit_code.h"
 #include "tools/program/run_main.h"
 #include "tools/program/start/clean_start.h"
@@ -20,6 +21,7 @@ int main(int argc, char** argv) {
       "train a graph on many devices",
       RunSpec::default_instance(),
       TrainerCommands(),
+      [](const google::protobuf::Message& message) { return SetUpProcess(static_cast<const RunSpec&>(message)); },
   };
   return RunMain(trainer, argc, argv);
 }

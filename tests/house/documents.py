@@ -166,7 +166,7 @@ def false_quotes(tree):
 def unchanged_version(tree):
     """The newest section of the changelog is the version that programs print."""
     newest = re.search(r"^## (\S+)", tree.texts.get("CHANGELOG.md", ""), re.MULTILINE)
-    version = re.search(r'kToolVersion\[\] = "([^"]*)"', tree.texts.get("tools/program/version/version.h", ""))
+    version = re.search(r'kToolVersion\[\] = "([^"]*)"', tree.texts.get("run/host/version.h", ""))
     if newest and version and newest.group(1) != version.group(1):
         yield f"CHANGELOG.md: the newest section is {newest.group(1)}; kToolVersion is {version.group(1)}"
 

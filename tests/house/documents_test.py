@@ -31,7 +31,7 @@ class Checkout(unittest.TestCase):
         cited = sum(text.count("docs/") for path, text in self.tree.texts.items() if path.endswith((".h", ".cc")))
         self.assertGreater(cited, 50)
         self.assertIn("## 0.", self.tree.texts["CHANGELOG.md"])
-        self.assertIn("kToolVersion[] =", self.tree.texts["tools/program/version/version.h"])
+        self.assertIn("kToolVersion[] =", self.tree.texts["run/host/version.h"])
         for rule in documents.RULES:
             with self.subTest(rule.__name__):
                 self.assertEqual(list(rule(self.tree)), [])
@@ -106,8 +106,8 @@ class PlantedErrors(unittest.TestCase):
     def test_version_without_changes(self):
         self.write("CHANGELOG.md", "# Changelog\n\n## 0.2.0\n\n## 0.1.0\n")
         version = 'inline constexpr char kToolVersion[] = "0.{}.0";\n'
-        self.assertEqual(self.told("tools/program/version/version.h", version.format(2)), [])
-        self.assertEqual(self.told("tools/program/version/version.h", version.format(3)),
+        self.assertEqual(self.told("run/host/version.h", version.format(2)), [])
+        self.assertEqual(self.told("run/host/version.h", version.format(3)),
                          ["CHANGELOG.md: the newest section is 0.2.0; kToolVersion is 0.3.0"])
 
     def test_unknown_paper(self):

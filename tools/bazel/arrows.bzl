@@ -175,6 +175,28 @@ ARROWS = {
                      " runtime/train/sharded",
     "runtime/decode": "runtime/base graph/value graph/ir runtime/data runtime/api runtime/train",
 
+    # From the description of a run to its session: no flags of a command line, no output, no exit.
+    "run/spec": "proto runtime/base graph/value",
+    "run/host": "runtime/device/host ops/host/timing",
+    "run/flight": "runtime/base proto graph/value graph/proto_io runtime/flight_recorder",
+    "run/solver": "runtime/base partitioner/search/placement",
+    "run/plan": "runtime/base proto graph graph/value graph/optimizer graph/ir graph/derive graph/sets graph/given" +
+                " graph/read graph/schedule graph/proto_io ops ops/functors ops/values partitioner partitioner/choose" +
+                " partitioner/cluster partitioner/clusters partitioner/cost partitioner/papers partitioner/profile" +
+                " partitioner/proto_io runtime/api/backend runtime/api/rank runtime/data runtime/train" +
+                " run/spec run/host run/solver",
+    "run/beginning": "runtime/base proto graph/ir graph/text ops runtime/checkpoint/sharded runtime/train run/spec",
+    "run/data": "runtime/base proto graph/value graph/ir graph/proto_io runtime/device/host runtime/data" +
+                " runtime/data/arrays runtime/data/pairs runtime/data/pictures runtime/data/text runtime/train" +
+                " run/spec run/plan",
+    "run/job": "runtime/base proto graph/ir graph/derive graph/schedule graph/proto_io graph/text runtime/admission" +
+               " runtime/flight_recorder runtime/api/job runtime/api/rank runtime/train run/spec run/host run/flight",
+    "run": "runtime/base proto graph graph/ir graph/derive graph/given runtime/api runtime/checkpoint" +
+           " runtime/checkpoint/sharded runtime/train runtime/train/sharded run/plan run/beginning run/job",
+    "run/train": "runtime/base proto graph/ir graph/proto_io graph/text partitioner/papers partitioner/proto_io" +
+                 " runtime/api runtime/api/job runtime/checkpoint/sharded runtime/data runtime/train" +
+                 " runtime/train/sharded run run/spec run/host run/plan run/beginning run/data run/job",
+
     # The library's one face.
     "partita": "runtime/base graph graph/value graph/ir graph/read graph/proto_io ops ops/values partitioner" +
                " partitioner/clusters runtime/api runtime/api/rank runtime/checkpoint runtime/train",

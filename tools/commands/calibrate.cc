@@ -7,18 +7,18 @@
 #include "partitioner/choose/ranked_finalists.h"
 #include "partitioner/data_model_strategy.h"
 #include "partitioner/proto_io/profile_io.h"
+#include "run/host/host.h"
+#include "run/plan/chosen_strategy.h"
+#include "run/plan/inputs.h"
+#include "run/plan/machine.h"
+#include "run/plan/run_options.h"
 #include "runtime/base/files.h"
 #include "tools/commands/calibrate/measure_machine.h"
 #include "tools/commands/calibrate/settled_search.h"
 #include "tools/commands/commands.h"
-#include "tools/commands/input/chosen_strategy.h"
-#include "tools/commands/input/inputs.h"
-#include "tools/commands/input/machine.h"
-#include "tools/commands/input/run_options.h"
 #include "tools/commands/output/outputs.h"
 #include "tools/commands/output/strategy_file.h"
 #include "tools/program/exit_code.h"
-#include "tools/program/version/host.h"
 
 namespace partita {
 namespace {
@@ -111,7 +111,6 @@ absl::StatusOr<int> RunCalibrate(const ContextOf<RunSpec>& context) {
   if (!format.ok() || *format == ProtoFormat::kJson) {
     return FlagError("flag --save-profile: {} ends in neither .pbtxt nor .pb", path);
   }
-  RETURN_IF_ERROR(SetUpLogging(spec));
   ASSIGN_OR_RETURN(Model model, ReadModel(spec));
   AssumeScheduleLength(model);
   ASSIGN_OR_RETURN(const Strategy strategy, StrategyToMeasure(spec, model.graph));

@@ -2,13 +2,13 @@
 #include <fmt/ranges.h>
 
 #include "graph/ir/generated_name.h"
+#include "run/plan/inputs.h"
+#include "run/plan/machine.h"
+#include "run/plan/run_options.h"
 #include "runtime/base/status.h"
 #include "runtime/train/batch_feed.h"
 #include "runtime/train/graph_fields.h"
 #include "tools/commands/commands.h"
-#include "tools/commands/input/inputs.h"
-#include "tools/commands/input/machine.h"
-#include "tools/commands/input/run_options.h"
 #include "tools/program/exit_code.h"
 
 namespace partita {

@@ -6,24 +6,24 @@
 #include <string>
 
 #include "graph/make_program.h"
+#include "run/beginning/beginning.h"
+#include "run/beginning/loaded_model.h"
+#include "run/data/data.h"
+#include "run/data/text_data.h"
+#include "run/plan/inputs.h"
+#include "run/plan/machine.h"
+#include "run/plan/run_options.h"
+#include "run/start.h"
 #include "runtime/base/files.h"
 #include "runtime/base/status.h"
 #include "runtime/data/pairs/sentences.h"
 #include "runtime/decode/set_decoder.h"
 #include "runtime/train/stop_vote.h"
 #include "tools/commands/commands.h"
-#include "tools/commands/input/beginning.h"
-#include "tools/commands/input/data/data.h"
-#include "tools/commands/input/data/text_data.h"
-#include "tools/commands/input/inputs.h"
-#include "tools/commands/input/loaded_model.h"
-#include "tools/commands/input/machine.h"
-#include "tools/commands/input/run_options.h"
 #include "tools/commands/output/outputs.h"
 #include "tools/commands/processes/finish_writing.h"
 #include "tools/commands/processes/processes.h"
 #include "tools/commands/processes/signals.h"
-#include "tools/commands/processes/start_session.h"
 #include "tools/program/exit_code.h"
 
 namespace partita {
@@ -105,7 +105,7 @@ absl::StatusOr<int> RunDecode(const ContextOf<RunSpec>& context) {
       ReadData(spec, model.graph, {.training = Need::kNo, .test = Need::kYes, .reads = reads, .empty_lines = true}));
   SetDecoderOptions options = DecoderOptions(spec, model.graph);
   ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
-                   StartSession(spec, plan, data, std::move(program), std::move(loaded)));
+                   StartSession(spec, plan, data, std::move(program), std::move(loaded), EndProcess));
   const StopSignals signals;
   options.on_progress = LogProgress(*session, data.test->samples());
   ASSIGN_OR_RETURN(const auto decoded, DecodeSet(*session, *data.test, options, &signals.flag()));

@@ -1,19 +1,19 @@
 // `trainer evaluate`: loss and metrics of saved parameters on the test set.
+#include "run/beginning/beginning.h"
+#include "run/beginning/loaded_model.h"
+#include "run/data/data.h"
+#include "run/plan/inputs.h"
+#include "run/plan/pixel_forms.h"
+#include "run/plan/run_options.h"
+#include "run/start.h"
 #include "runtime/train/evaluator.h"
 #include "runtime/train/stop_vote.h"
 #include "tools/commands/commands.h"
-#include "tools/commands/input/beginning.h"
-#include "tools/commands/input/data/data.h"
-#include "tools/commands/input/inputs.h"
-#include "tools/commands/input/loaded_model.h"
-#include "tools/commands/input/pixel_forms.h"
-#include "tools/commands/input/run_options.h"
 #include "tools/commands/output/outputs.h"
 #include "tools/commands/output/report.h"
 #include "tools/commands/processes/finish_writing.h"
 #include "tools/commands/processes/processes.h"
 #include "tools/commands/processes/signals.h"
-#include "tools/commands/processes/start_session.h"
 #include "tools/program/exit_code.h"
 
 namespace partita {
@@ -39,7 +39,7 @@ absl::StatusOr<int> RunEvaluate(const ContextOf<RunSpec>& context) {
   ASSIGN_OR_RETURN(const SetResults results, SetResultsOf(model));
   RETURN_IF_ERROR(CheckLastBatch(*program.Find(kEvaluateEntry), results, *data.test));
   ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
-                   StartSession(spec, plan, data, std::move(program), std::move(loaded)));
+                   StartSession(spec, plan, data, std::move(program), std::move(loaded), EndProcess));
   const StopSignals signals;
   ASSIGN_OR_RETURN(const auto evaluation, EvaluateSet(*session, results, data.test, &signals.flag()));
   ReportProto report = BeginReport("evaluate", spec, model.name, plan.graph_hash, *session);

@@ -1,16 +1,16 @@
 // `trainer launch`: the ranks of a job as processes of this machine.
 #include <filesystem>
 
+#include "run/job/launcher.h"
+#include "run/plan/inputs.h"
 #include "runtime/admission/descriptors.h"
 #include "runtime/admission/socket.h"
 #include "runtime/admission/token.h"
 #include "runtime/base/status.h"
 #include "tools/commands/commands.h"
-#include "tools/commands/input/inputs.h"
 #include "tools/commands/launch/child_processes.h"
 #include "tools/commands/launch/fewer_ranks.h"
 #include "tools/commands/launch/restarts.h"
-#include "tools/commands/processes/launcher.h"
 #include "tools/program/exit_code.h"
 #include "tools/program/queued_output.h"
 #include "tools/program/start/waiting_threads.h"

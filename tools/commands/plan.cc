@@ -11,15 +11,15 @@
 #include "ops/registry.h"
 #include "partitioner/choose/ranked_finalists.h"
 #include "partitioner/data_model_strategy.h"
+#include "run/plan/chosen_strategy.h"
+#include "run/plan/inputs.h"
+#include "run/plan/machine.h"
+#include "run/plan/objective.h"
+#include "run/plan/pixel_forms.h"
+#include "run/plan/run_options.h"
 #include "runtime/api/backend/backend.h"
 #include "runtime/base/files.h"
 #include "tools/commands/commands.h"
-#include "tools/commands/input/chosen_strategy.h"
-#include "tools/commands/input/inputs.h"
-#include "tools/commands/input/machine.h"
-#include "tools/commands/input/objective.h"
-#include "tools/commands/input/pixel_forms.h"
-#include "tools/commands/input/run_options.h"
 #include "tools/commands/output/outputs.h"
 #include "tools/commands/output/plan_finalists.h"
 #include "tools/commands/output/plan_objective.h"
@@ -287,7 +287,6 @@ class Planning {
 
 absl::StatusOr<int> RunPlan(const ContextOf<RunSpec>& context) {
   const RunSpec& spec = context.spec;
-  RETURN_IF_ERROR(SetUpLogging(spec));
   RETURN_IF_ERROR(CheckAcceleration(spec));
   RETURN_IF_ERROR(CheckFlags(spec));
   RETURN_IF_ERROR(CheckOutputs(spec));

@@ -3,16 +3,15 @@
 
 #include <spdlog/spdlog.h>
 
+#include "run/flight/flight_folder.h"
+#include "run/plan/run_options.h"
 #include "tools/commands/commands.h"
-#include "tools/commands/flight/flight_folder.h"
-#include "tools/commands/input/run_options.h"
 #include "tools/program/exit_code.h"
 
 namespace partita {
 namespace {
 
 absl::StatusOr<int> RunPostMortem(const ContextOf<RunSpec>& context) {
-  RETURN_IF_ERROR(SetUpLogging(context.spec));
   ASSIGN_OR_RETURN(const FlightRun run, LoadFlightRun(context.spec.model().graph()));
   for (const std::string& unread : run.unread) spdlog::warn("{}", unread);
   context.out << FindCause(run.records).sentence << "\n";

@@ -3,22 +3,22 @@
 
 #include "graph/ir/entry_point.h"
 #include "graph/passes/drop_unused.h"
+#include "run/beginning/beginning.h"
+#include "run/beginning/loaded_model.h"
+#include "run/data/data.h"
+#include "run/plan/inputs.h"
+#include "run/plan/pixel_forms.h"
+#include "run/start.h"
 #include "runtime/base/status.h"
 #include "runtime/train/predictor.h"
 #include "runtime/train/stop_vote.h"
 #include "tools/commands/commands.h"
-#include "tools/commands/input/beginning.h"
-#include "tools/commands/input/data/data.h"
-#include "tools/commands/input/inputs.h"
-#include "tools/commands/input/loaded_model.h"
-#include "tools/commands/input/pixel_forms.h"
 #include "tools/commands/output/outputs.h"
 #include "tools/commands/output/prediction_file.h"
 #include "tools/commands/output/report.h"
 #include "tools/commands/processes/finish_writing.h"
 #include "tools/commands/processes/processes.h"
 #include "tools/commands/processes/signals.h"
-#include "tools/commands/processes/start_session.h"
 #include "tools/program/exit_code.h"
 
 namespace partita {
@@ -71,7 +71,7 @@ absl::StatusOr<int> RunPredict(const ContextOf<RunSpec>& context) {
   RETURN_IF_ERROR(CheckImages(*beginning, data));
   ASSIGN_OR_RETURN(Program program, ProgramOf(spec, plan, {.given = GivenFormsOf(data), .predictions = {value}}));
   ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
-                   StartSession(spec, plan, data, std::move(program), std::move(loaded)));
+                   StartSession(spec, plan, data, std::move(program), std::move(loaded), EndProcess));
   const StopSignals signals;
   ASSIGN_OR_RETURN(const auto predictions, PredictSet(*session, data.test, &signals.flag()));
   ASSIGN_OR_RETURN(const int stopped_by, VoteToStop(*session, &signals.flag()));

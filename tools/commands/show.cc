@@ -6,9 +6,9 @@
 
 #include "graph/ir/entry_point.h"
 #include "ops/registry.h"
+#include "run/plan/graph_hash.h"
+#include "run/plan/inputs.h"
 #include "tools/commands/commands.h"
-#include "tools/commands/input/graph_hash.h"
-#include "tools/commands/input/inputs.h"
 #include "tools/models/models.h"
 #include "tools/program/exit_code.h"
 

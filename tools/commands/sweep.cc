@@ -11,16 +11,16 @@
 #include "partitioner/predict/predicted_plan.h"
 #include "partitioner/proto_io/epoch_curve_io.h"
 #include "partitioner/simulate/step_prediction.h"
+#include "run/plan/chosen_strategy.h"
+#include "run/plan/inputs.h"
+#include "run/plan/machine.h"
+#include "run/plan/pixel_forms.h"
+#include "run/plan/run_options.h"
 #include "runtime/api/backend/backend.h"
 #include "runtime/base/files.h"
 #include "runtime/base/status.h"
 #include "runtime/train/graph_fields.h"
 #include "tools/commands/commands.h"
-#include "tools/commands/input/chosen_strategy.h"
-#include "tools/commands/input/inputs.h"
-#include "tools/commands/input/machine.h"
-#include "tools/commands/input/pixel_forms.h"
-#include "tools/commands/input/run_options.h"
 #include "tools/commands/output/outputs.h"
 #include "tools/program/exit_code.h"
 
@@ -77,7 +77,6 @@ absl::StatusOr<SweepOptions> ReadOptions(const RunSpec& spec, const Model& model
 
 absl::StatusOr<int> RunSweep(const ContextOf<RunSpec>& context) {
   const RunSpec& spec = context.spec;
-  RETURN_IF_ERROR(SetUpLogging(spec));
   RETURN_IF_ERROR(CheckAcceleration(spec));
   RETURN_IF_ERROR(CheckOutputs(spec));
   // Each rank has a GPU of its own, and so a process.

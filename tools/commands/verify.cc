@@ -3,20 +3,21 @@
 
 #include "graph/ir/node_flops.h"
 #include "partitioner/choose/ranked_finalists.h"
+#include "run/data/data.h"
+#include "run/plan/chosen_strategy.h"
+#include "run/plan/inputs.h"
+#include "run/plan/machine.h"
+#include "run/plan/pixel_forms.h"
+#include "run/plan/run_options.h"
 #include "runtime/api/verify_plan.h"
 #include "runtime/train/batch_feed.h"
 #include "runtime/train/evaluator.h"
 #include "runtime/train/trainer.h"
 #include "tools/commands/commands.h"
-#include "tools/commands/input/chosen_strategy.h"
-#include "tools/commands/input/data/data.h"
-#include "tools/commands/input/inputs.h"
-#include "tools/commands/input/machine.h"
-#include "tools/commands/input/pixel_forms.h"
-#include "tools/commands/input/run_options.h"
 #include "tools/commands/output/outputs.h"
 #include "tools/commands/output/strategy_file.h"
 #include "tools/program/exit_code.h"
+#include "tools/program/start/nccl_variables.h"
 
 namespace partita {
 namespace {
@@ -201,8 +202,8 @@ std::string ToText(int64_t step, const StepComparison& comparison) {
 absl::StatusOr<int> RunVerify(const ContextOf<RunSpec>& context) {
   const RunSpec& spec = context.spec;
   RETURN_IF_ERROR(CheckOutputs(spec));
-  RETURN_IF_ERROR(SetUpLogging(spec));
-  RETURN_IF_ERROR(CheckDevice(spec, /*deterministic=*/true));
+  RETURN_IF_ERROR(CheckDevice(spec));
+  if (spec.execution().device() == "cuda") ExcludeNvls();
   ASSIGN_OR_RETURN(const Model model, ReadModel(spec));
   ASSIGN_OR_RETURN(const TrainingData data, ReadData(spec, model.graph, {.training = Need::kYes}));
   ASSIGN_OR_RETURN(const Started started, Start(spec, model, data, context.out));

@@ -1,14 +1,14 @@
 // `trainer version`: the program's version, those of its libraries, and the machine.
-#include "tools/program/version/version.h"
+#include "run/host/version.h"
 
 #include <nlohmann/json.hpp>
 
+#include "run/host/host.h"
+#include "run/host/revision.h"
 #include "runtime/fail_points/fail_point.h"
 #include "tools/commands/commands.h"
 #include "tools/program/exit_code.h"
 #include "tools/program/start/clean_start.h"
-#include "tools/program/version/host.h"
-#include "tools/program/version/revision.h"
 
 namespace partita {
 namespace {

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <csignal>
 #include <iterator>
-#include <utility>
 
+#include "run/spec/spec_error.h"
 #include "runtime/base/status.h"
 
 namespace partita {
@@ -37,30 +37,6 @@ inline sigset_t WarningSignalSet() {
   sigemptyset(&set);
   for (const int signal : kWarningSignals) sigaddset(&set, signal);
   return set;
-}
-
-inline constexpr char kFlagErrorPayload[] = "partita/flags";
-inline constexpr char kNoDevicePayload[] = "partita/no-device";
-
-// A kInvalidArgument that ends in kExitFlags: the caller's flags are wrong, alone or together.
-template <typename... Args>
-absl::Status FlagError(fmt::format_string<Args...> format, Args&&... args) {
-  absl::Status status = InvalidArgument(format, std::forward<Args>(args)...);
-  status.SetPayload(kFlagErrorPayload, {});
-  return status;
-}
-
-// A verification that found a difference; nothing else uses this code.
-template <typename... Args>
-absl::Status VerificationFailure(fmt::format_string<Args...> format, Args&&... args) {
-  return absl::DataLossError(fmt::format(format, std::forward<Args>(args)...));
-}
-
-// Converts the status of opening a device, before anything ran: kUnavailable then means that there never was a device,
-// not that one was lost.
-inline absl::Status AsNoDevice(absl::Status opened) {
-  if (absl::IsUnavailable(opened)) opened.SetPayload(kNoDevicePayload, {});
-  return opened;
 }
 
 inline ExitCode ToExitCode(const absl::Status& status) {

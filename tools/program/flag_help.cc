@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "tools/program/flag.h"
+#include "run/spec/flag.h"
 
 namespace partita {
 namespace {

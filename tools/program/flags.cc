@@ -12,12 +12,12 @@
 #include <string_view>
 
 #include "graph/value/node_name.h"
+#include "run/spec/flag.h"
 #include "runtime/base/check.h"
 #include "runtime/base/file_name.h"
 #include "runtime/base/text_file.h"
 #include "tools/program/config_file.h"
 #include "tools/program/exit_code.h"
-#include "tools/program/flag.h"
 
 namespace partita {
 namespace {
@@ -80,43 +80,12 @@ constexpr OtherName kOtherNames[] = {
     {"log-level", "log"},
 };
 
-// The message that the field lies in.
-const Message& Holder(const FlagDefinition& definition, const Message& message) {
-  const Message* holder = &message;
-  for (size_t i = 0; i + 1 < definition.path.size(); ++i) {
-    holder = &holder->GetReflection()->GetMessage(*holder, definition.path[i]);
-  }
-  return *holder;
-}
-
 Message& MutableHolder(const FlagDefinition& definition, Message& message) {
   Message* holder = &message;
   for (size_t i = 0; i + 1 < definition.path.size(); ++i) {
     holder = holder->GetReflection()->MutableMessage(holder, definition.path[i]);
   }
   return *holder;
-}
-
-bool Has(const FlagDefinition& definition, const Message& message) {
-  const Message& holder = Holder(definition, message);
-  return holder.GetReflection()->HasField(holder, definition.path.back());
-}
-
-std::string ValueOf(const FlagDefinition& definition, const Message& message) {
-  const Message& holder = Holder(definition, message);
-  const FieldDescriptor* const field = definition.path.back();
-  const Reflection& reflection = *holder.GetReflection();
-  switch (definition.type) {
-    case FlagType::kBool:
-      return fmt::to_string(reflection.GetBool(holder, field));
-    case FlagType::kInt:
-    case FlagType::kBytes:
-      return fmt::to_string(reflection.GetInt64(holder, field));
-    case FlagType::kFloat:
-      return fmt::to_string(reflection.GetDouble(holder, field));
-    default:
-      return reflection.GetString(holder, field);
-  }
 }
 
 // A value that was checked.
@@ -234,7 +203,7 @@ absl::StatusOr<std::vector<std::string>> Parser::ReadCommandLine(const std::vect
     const std::string name = given.compare(0, 2, "--") == 0 ? given.substr(2) : "";
     const FlagDefinition* const definition = Find(known_, name);
     if (definition == nullptr) return UnknownFlag(given);
-    if (Has(*definition, message_)) return FlagError("flag --{} is given twice; once is allowed", name);
+    if (HasValue(*definition, message_)) return FlagError("flag --{} is given twice; once is allowed", name);
     std::string value = equals == std::string::npos ? "true" : argument.substr(equals + 1);
     if (equals == std::string::npos && definition->type != FlagType::kBool) {
       if (i + 1 == arguments.size() || !IsValue(arguments[i + 1])) {
@@ -251,7 +220,7 @@ absl::Status Parser::ReadEnvironment() {
   for (const FlagDefinition& definition : known_) {
     const std::string variable = FlagVariable(environment_.program, definition.name);
     const char* const value = environment_.get(variable.c_str());
-    if (value == nullptr || Has(definition, message_)) continue;
+    if (value == nullptr || HasValue(definition, message_)) continue;
     RETURN_IF_ERROR(Set(definition, value, fmt::format("environment variable {}", variable)));
   }
   return absl::OkStatus();
@@ -277,7 +246,7 @@ absl::Status Parser::ReadConfig() {
     const std::string line = entry.line == 0 ? "" : fmt::format("{}:", entry.line);
     const std::string origin = fmt::format("{}:{} key {}", Printable(path, 240), line, Quoted(entry.key));
     if (const FlagDefinition* const definition = Find(known_, entry.key); definition != nullptr) {
-      if (!Has(*definition, message_)) RETURN_IF_ERROR(Set(*definition, entry.value, origin));
+      if (!HasValue(*definition, message_)) RETURN_IF_ERROR(Set(*definition, entry.value, origin));
     } else if (std::ranges::find(names, entry.key) == names.end()) {
       return FlagError("{} is unknown{}", origin, Suggestion(entry.key, names));
     }
@@ -310,21 +279,11 @@ absl::StatusOr<std::vector<std::string>> ParseFlags(const std::vector<FlagDefini
   return rest;
 }
 
-std::vector<GivenFlag> GivenFlags(const Message& message) {
-  std::vector<GivenFlag> given;
-  for (FlagDefinition& definition : FlagsOf(*message.GetDescriptor())) {
-    if (!Has(definition, message)) continue;
-    std::string value = ValueOf(definition, message);
-    given.push_back({std::move(definition), std::move(value)});
-  }
-  return given;
-}
-
 std::string ToConfig(const std::vector<FlagDefinition>& flags, const Message& message) {
   std::map<std::string, std::string> lines;
   for (const FlagDefinition& definition : flags) {
     if (definition.path.back()->containing_type() == GeneralSpec::descriptor()) continue;
-    const std::string value = Has(definition, message) ? ValueOf(definition, message) : definition.default_value;
+    const std::string value = HasValue(definition, message) ? ValueOf(definition, message) : definition.default_value;
     if (!value.empty()) lines[definition.name] = fmt::format("{} = {}\n", definition.name, QuoteConfigValue(value));
   }
   std::string text;
@@ -334,7 +293,7 @@ std::string ToConfig(const std::vector<FlagDefinition>& flags, const Message& me
 
 bool HasArgument(const Message& message) {
   const std::optional<FlagDefinition> argument = ArgumentOf(*message.GetDescriptor());
-  return argument && Has(*argument, message);
+  return argument && HasValue(*argument, message);
 }
 
 void SetArgument(const std::string& argument, Message& message) {

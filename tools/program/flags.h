@@ -14,7 +14,7 @@
 
 #include "absl/status/statusor.h"
 #include "proto/flag.pb.h"
-#include "tools/program/flag.h"
+#include "run/spec/flag.h"
 
 namespace partita {
 
@@ -35,13 +35,6 @@ absl::StatusOr<std::vector<std::string>> ParseFlags(const std::vector<FlagDefini
                                                     const std::vector<std::string>& arguments,
                                                     const FlagEnvironment& environment,
                                                     google::protobuf::Message& message);
-
-// A flag that has a value in the message, as it would be written.
-struct GivenFlag {
-  FlagDefinition flag;
-  std::string value;
-};
-std::vector<GivenFlag> GivenFlags(const google::protobuf::Message& message);
 
 // The flags as a --config file that gives the same values, defaults included.
 std::string ToConfig(const std::vector<FlagDefinition>& flags, const google::protobuf::Message& message);

@@ -94,6 +94,7 @@ absl::StatusOr<int> RunCommand(const ProgramDefinition& program, const Command& 
   }
   RETURN_IF_ERROR(TakeArguments(command, given, *message));
   const std::vector<std::string> rest(end == arguments.end() ? end : end + 1, arguments.end());
+  if (program.set_up) RETURN_IF_ERROR(program.set_up(*message));
   return command.run({*message, out, rest, parse});
 }
 

@@ -54,6 +54,7 @@ struct ProgramDefinition {
   std::string summary;
   const google::protobuf::Message& message;  // whose fields are the flags; an empty one
   std::vector<Command> commands;
+  std::function<absl::Status(const google::protobuf::Message&)> set_up = {};  // before a command runs
 };
 
 // Parses, runs, prints an error as one line to `error`, and returns the exit code; exceptions are errors as well.

@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "run/host/revision.h"
+#include "run/host/version.h"
 #include "tools/program/flag_help.h"
-#include "tools/program/version/revision.h"
-#include "tools/program/version/version.h"
 
 namespace partita {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "graph/value/node_name.h"
-#include "tools/program/flag.h"
+#include "run/spec/flag.h"
 
 namespace partita {
 

@@ -6,6 +6,7 @@
 #include "partitioner/proto_io/cluster_io.h"
 #include "partitioner/proto_io/epoch_curve_io.h"
 #include "partitioner/proto_io/profile_io.h"
+#include "run/flight/flight_file.h"
 #include "runtime/admission/socket.h"
 #include "runtime/flight_recorder/post_mortem.h"
 #include "runtime/rendezvous/control_stream.h"
@@ -13,7 +14,6 @@
 #include "tests/fuzz/targets/input_path.h"
 #include "tests/fuzz/targets/promise.h"
 #include "tests/fuzz/targets/targets.h"
-#include "tools/commands/flight/flight_file.h"
 
 namespace partita {
 namespace {

@@ -8,9 +8,9 @@
 #include <set>
 #include <sstream>
 
+#include "run/host/version.h"
 #include "runtime/base/files.h"
 #include "tools/program/exit_code.h"
-#include "tools/program/version/version.h"
 
 namespace partita {
 namespace {

@@ -16,7 +16,7 @@ OWN_FILES = {"GRAPH.pbtxt": MLP, "STRATEGY.pbtxt": example("mlp_data_model.pbtxt
 # Commands that read a data set take generated numbers instead.
 OF_DATA = {"train", "evaluate", "predict", "verify"}
 
-# Needs a model that translates, and its data; tests/tools/commands/input/data/decode_test.py runs it.
+# Needs a model that translates, and its data; tests/tools/commands/data/decode_test.py runs it.
 ELSEWHERE = {"decode"}
 
 

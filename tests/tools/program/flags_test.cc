@@ -13,10 +13,10 @@
 #include <system_error>
 
 #include "proto/run.pb.h"
+#include "run/spec/flag.h"
 #include "runtime/base/status.h"
 #include "tests/tools/program/test_spec.pb.h"
 #include "tools/program/exit_code.h"
-#include "tools/program/flag.h"
 #include "tools/program/flag_help.h"
 #include "tools/program/program.h"
 

@@ -5,10 +5,10 @@
 #include "graph/proto_io/proto_io.h"
 #include "partitioner/clusters/cluster_by_default.h"
 #include "partitioner/data_model_strategy.h"
+#include "run/host/cache_folder.h"
+#include "run/plan/pixel_forms.h"
 #include "runtime/api/backend/gpu.h"
 #include "runtime/base/status.h"
-#include "tools/commands/input/pixel_forms.h"
-#include "tools/program/cache_folder.h"
 
 namespace partita {
 namespace {

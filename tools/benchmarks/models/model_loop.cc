@@ -9,12 +9,12 @@
 #include <optional>
 #include <string_view>
 
+#include "run/host/version.h"
+#include "run/plan/planned_process.h"
 #include "runtime/api/communication_meter.h"
 #include "runtime/base/status.h"
 #include "tools/benchmarks/train/training_loop.h"
-#include "tools/commands/memory/planned_process.h"
 #include "tools/commands/oracle/graded_training.h"
-#include "tools/program/version/version.h"
 
 namespace partita {
 namespace {

@@ -18,8 +18,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "run/plan/machine.h"
 #include "tools/benchmarks/models/model_case.h"
-#include "tools/commands/input/machine.h"
 #include "tools/commands/oracle/history.h"
 
 namespace partita {

@@ -3,11 +3,11 @@
 
 #include <algorithm>
 
+#include "run/host/host.h"
 #include "runtime/telemetry/progress.h"
 #include "tools/benchmarks/models/model_benchmark.h"
 #include "tools/program/html/escaped_html.h"
 #include "tools/program/html/html_page.h"
-#include "tools/program/version/host.h"
 
 namespace partita {
 namespace {

@@ -6,12 +6,12 @@
 #include <iostream>
 #include <optional>
 
+#include "run/plan/machine.h"
 #include "runtime/base/files.h"
 #include "runtime/base/status.h"
 #include "tools/benchmarks/built_files.h"
 #include "tools/benchmarks/models/model_benchmark.h"
 #include "tools/benchmarks/models/model_sizes.h"
-#include "tools/commands/input/machine.h"
 #include "tools/commands/oracle/graded_training.h"
 #include "tools/program/exit_code.h"
 

@@ -7,12 +7,12 @@
 #include "ops/registry.h"
 #include "partitioner/clusters/cluster_by_default.h"
 #include "partitioner/data_model_strategy.h"
+#include "run/plan/pixel_forms.h"
 #include "runtime/base/status.h"
 #include "tools/benchmarks/median.h"
 #include "tools/benchmarks/timed_process.h"
 #include "tools/benchmarks/train/train_processes.h"
 #include "tools/benchmarks/train/training_loop.h"
-#include "tools/commands/input/pixel_forms.h"
 #include "tools/commands/oracle/graded_training.h"
 #include "tools/models/models.h"
 

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "run/plan/machine.h"
 #include "runtime/api/communication_meter.h"
-#include "tools/commands/input/machine.h"
 #include "tools/commands/oracle/history.h"
 
 namespace partita {

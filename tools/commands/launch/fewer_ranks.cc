@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "tools/commands/input/chosen_strategy.h"
+#include "run/plan/chosen_strategy.h"
 #include "tools/program/exit_code.h"
 #include "tools/program/flags.h"
 

@@ -6,10 +6,10 @@
 #include <utility>
 #include <vector>
 
+#include "run/host/cache_folder.h"
+#include "run/host/host.h"
+#include "run/host/revision.h"
 #include "runtime/base/status.h"
-#include "tools/program/cache_folder.h"
-#include "tools/program/version/host.h"
-#include "tools/program/version/revision.h"
 
 namespace partita {
 namespace {

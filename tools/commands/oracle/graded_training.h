@@ -11,9 +11,9 @@
 #include "partitioner/explain/kind_seconds.h"
 #include "partitioner/simulate/step_prediction.h"
 #include "proto/report.pb.h"
+#include "run/plan/machine.h"
 #include "runtime/api/session.h"
 #include "runtime/api/step_meter.h"
-#include "tools/commands/input/machine.h"
 #include "tools/commands/oracle/history.h"
 #include "tools/commands/oracle/kind_meter.h"
 

@@ -3,7 +3,7 @@
 #include <numeric>
 #include <vector>
 
-#include "tools/commands/memory/planned_process.h"
+#include "run/plan/planned_process.h"
 
 namespace partita {
 namespace {

@@ -13,11 +13,11 @@
 #include "graph/timeline/step_times.h"
 #include "partitioner/cost/check_fits.h"
 #include "partitioner/simulate/simulate.h"
+#include "run/host/version.h"
 #include "runtime/base/status.h"
 #include "runtime/exec/kernel.h"
 #include "tools/commands/output/plan_processes.h"
 #include "tools/commands/output/timeline.h"
-#include "tools/program/version/version.h"
 
 namespace partita {
 namespace {

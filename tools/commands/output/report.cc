@@ -7,14 +7,14 @@
 #include <vector>
 
 #include "graph/proto_io/proto_io_message.h"
+#include "run/host/host.h"
+#include "run/host/revision.h"
+#include "run/host/version.h"
 #include "runtime/base/median.h"
 #include "runtime/base/status.h"
 #include "tools/program/flags.h"
 #include "tools/program/start/clean_start.h"
 #include "tools/program/start/waiting_threads.h"
-#include "tools/program/version/host.h"
-#include "tools/program/version/revision.h"
-#include "tools/program/version/version.h"
 
 namespace partita {
 namespace {

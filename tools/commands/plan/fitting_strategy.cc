@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "partitioner/repair/repairs.h"
+#include "run/plan/chosen_strategy.h"
 #include "runtime/base/status.h"
-#include "tools/commands/input/chosen_strategy.h"
 #include "tools/commands/plan/planned_strategy.h"
 #include "tools/commands/plan/repair_report.h"
 

@@ -11,7 +11,7 @@
 #include "graph/ir/model.h"
 #include "partitioner/predict/predicted_plan.h"
 #include "proto/run.pb.h"
-#include "tools/commands/input/machine.h"
+#include "run/plan/machine.h"
 
 namespace partita {
 

@@ -4,10 +4,10 @@
 #include <optional>
 
 #include "ops/registry.h"
+#include "run/plan/pixel_forms.h"
+#include "run/plan/run_options.h"
 #include "runtime/api/backend/backend.h"
 #include "runtime/base/status.h"
-#include "tools/commands/input/pixel_forms.h"
-#include "tools/commands/input/run_options.h"
 #include "tools/program/exit_code.h"
 
 namespace partita {

@@ -3,7 +3,7 @@
 #define PARTITA_TOOLS_COMMANDS_PROCESSES_ARMED_FAIL_POINTS_H_
 
 #include "absl/status/status.h"
-#include "tools/commands/processes/launcher.h"
+#include "run/job/launcher.h"
 
 namespace partita {
 

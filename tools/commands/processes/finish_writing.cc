@@ -27,6 +27,8 @@ FinishWriting::~FinishWriting() {
   std::raise(AskingSignal());
 }
 
+std::shared_ptr<const void> BeginFinishWriting() { return std::make_shared<const FinishWriting>(); }
+
 void ExitWhenWritten(int code, const char* line) {
   const std::lock_guard lock(writing);
   if (write(STDERR_FILENO, line, std::strlen(line)) < 0) _exit(code);

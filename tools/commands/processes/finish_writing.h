@@ -2,6 +2,8 @@
 #ifndef PARTITA_TOOLS_COMMANDS_PROCESSES_FINISH_WRITING_H_
 #define PARTITA_TOOLS_COMMANDS_PROCESSES_FINISH_WRITING_H_
 
+#include <memory>
+
 #include "tools/commands/processes/signals.h"
 
 namespace partita {
@@ -22,6 +24,9 @@ class FinishWriting {
  private:
   const HandledSignals asked_;
 };
+
+// One that lives as long as the result (run/train/training_run.h).
+std::shared_ptr<const void> BeginFinishWriting();
 
 // _exit(code) when nothing is being written any more, with a line on standard error. Any thread.
 [[noreturn]] void ExitWhenWritten(int code, const char* line);

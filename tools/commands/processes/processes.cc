@@ -1,76 +1,23 @@
 #include "tools/commands/processes/processes.h"
 
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
-#include <xxhash.h>
 
-#include <algorithm>
 #include <chrono>
-#include <iostream>
 #include <system_error>
 #include <thread>
 
-#include "graph/proto_io/proto_io.h"
-#include "graph/text/text.h"
-#include "runtime/admission/descriptors.h"
-#include "runtime/api/job/process_job.h"
-#include "runtime/base/status.h"
-#include "tools/commands/flight/flight_folder.h"
 #include "tools/commands/processes/finish_writing.h"
-#include "tools/commands/processes/flight_keeping.h"
-#include "tools/commands/processes/job_token.h"
-#include "tools/commands/processes/launcher.h"
 #include "tools/program/exit_code.h"
-#include "tools/program/flags.h"
-#include "tools/program/version/version.h"
 
 namespace partita {
 namespace {
 
-using std::chrono::milliseconds;
-
 // Time for this process to end by itself, as it does when it meets the end of the job in a step. What it is writing
 // then is written to its end.
-constexpr milliseconds kLastMoment(400);
+constexpr std::chrono::milliseconds kLastMoment(400);
 
-std::string Hash(const std::string& text) { return fmt::format("{:016x}", XXH3_64bits(text.data(), text.size())); }
+}  // namespace
 
-std::string TextOf(const Program& program) {
-  std::string text;
-  for (const EntryPoint& entry : program.entries) text += fmt::format("entry {}\n{}", entry.name, ToText(entry.graph));
-  return text;
-}
-
-std::string TextOf(const MachineSpeed& speed) {
-  const DeviceSpeed& device = speed.device;
-  return fmt::format("{} {} {} {} {} {} {} {} {} {}", device.flops_per_second, device.bf16_flops_per_second,
-                     device.bytes_per_second, device.launch_seconds, device.wait_seconds, speed.message.latency_seconds,
-                     speed.message.bytes_per_second, speed.collective.latency_seconds,
-                     speed.collective.bytes_per_second, speed.hiding_flops);
-}
-
-std::map<std::string, std::string> Digests(const RunSpec& spec, const Strategy& strategy, const Program& program,
-                                           const TrainingData& data, const std::map<std::string, std::string>& read,
-                                           const std::optional<MachineSpeed>& speed) {
-  std::map<std::string, std::string> digests = {
-      {"the version", kToolVersion},
-      {"the strategy", Hash(PrintStrategy(strategy, ProtoFormat::kText))},
-      {"the data", data.manifest},
-      {"what they compute", Hash(TextOf(program))},  // last: of all others some are why
-  };
-  for (const auto& [flag, value] : GivenFlags(spec)) {
-    if (!flag.own) digests["flag --" + flag.name] = value;
-  }
-  for (const auto& [name, version] : LibraryVersions()) {
-    if (name != "openssl") digests["the library " + name] = version;  // no result is made by it
-  }
-  if (speed) digests["the speeds that choices are made by (--cluster gives all the same)"] = Hash(TextOf(*speed));
-  digests.insert(read.begin(), read.end());
-  return digests;
-}
-
-// The thread that tells of the failure may hold no lock of ours that the end of the process would need. `who`: where
-// the process is one of several, "rank 2: ".
 void EndProcess(const std::string& who, const absl::Status& status) {
   const std::string line = fmt::format("trainer: {}{}\n", who, std::string(status.message()));
   const int code = ToExitCode(status);
@@ -82,90 +29,6 @@ void EndProcess(const std::string& who, const absl::Status& status) {
   } catch (const std::system_error&) {  // there are no more threads
     ExitWhenWritten(code, line.c_str());
   }
-}
-
-// Nothing that is to be encrypted goes as it is.
-absl::Status CheckTls(const RunSpec& spec, const JobPlace& place) {
-  if (!spec.job().tls()) return absl::OkStatus();
-  if (place.token.empty()) {
-    return FlagError(
-        "flag --tls: keys are made of a secret that all ranks share: set {} to it, or {} to a file with one",
-        kTokenVariable, kTokenFileVariable);
-  }
-  if (spec.execution().device() == "cuda") {
-    return FlagError("flag --tls: what GPUs of several processes give each other goes by NCCL, which encrypts nothing");
-  }
-  return absl::OkStatus();
-}
-
-// That a rank opens to meet the others: connections, on rank 0 also those of the rendezvous, memory that it shares with
-// them, and some for files and strangers.
-int64_t DescriptorsOf(const JobPlace& place) {
-  constexpr int64_t kOfItself = 14;
-  return kOfItself + (place.rank == 0 ? 2 : 1) * place.ranks;
-}
-
-}  // namespace
-
-absl::StatusOr<bool> IsOneOfSeveral() {
-  ASSIGN_OR_RETURN(const std::optional<JobPlace> place, FindPlace(SystemEnvironment));
-  return place && place->ranks > 1;
-}
-
-absl::StatusOr<std::shared_ptr<Job>> JoinJob(const RunSpec& spec, const Strategy& strategy, const Program& program,
-                                             const TrainingData& data, const std::map<std::string, std::string>& read,
-                                             const std::optional<MachineSpeed>& speed) {
-  ASSIGN_OR_RETURN(const std::optional<JobPlace> place, FindPlace(SystemEnvironment));
-  if (!place || place->ranks == 1) return nullptr;  // one process: its ranks are threads
-  if (place->ranks != program.ranks()) {
-    return FlagError(
-        "the job has {} processes by {}, but the strategy has {} ranks ({}); expected one process for each rank: split "
-        "the graph for {} ranks, e.g. by --dp={}, or start {}",
-        place->ranks, place->launcher, program.ranks(), program.meshes[0].ToString(), place->ranks, place->ranks,
-        program.ranks() == 1 ? "1 process" : fmt::format("{} processes", program.ranks()));
-  }
-  RETURN_IF_ERROR(CheckTls(spec, *place));
-  if (place->token.empty() && place->rank == 0) {
-    spdlog::warn("any user of this machine can take a rank of this job: set {} or {} to a secret that all ranks share",
-                 kTokenVariable, kTokenFileVariable);
-  }
-  RETURN_IF_ERROR(CheckDescriptors(fmt::format("rank {} of {}", place->rank, place->ranks), DescriptorsOf(*place)));
-  ProcessJobOptions options;
-  options.rank = place->rank;
-  options.ranks = place->ranks;
-  options.address = place->address;
-  options.port = place->port;
-  options.interface_address = place->interface_address;
-  options.token = place->token;
-  options.tls = spec.job().tls();
-  options.join_timeout = milliseconds(spec.job().join_timeout() * 1000);
-  options.timeout = milliseconds(spec.job().timeout() * 1000);
-  options.digests = Digests(spec, strategy, program, data, read, speed);
-  options.on_failure = [rank = place->rank](const absl::Status& status, const std::vector<FlightRecord>& records) {
-    KeepFlightRecords(records, status);
-    EndProcess(fmt::format("rank {}: ", rank), status);
-  };
-  absl::StatusOr<std::unique_ptr<ProcessJob>> job = ProcessJob::Start(options);
-  if (!job.ok()) return WithContext(fmt::format("rank {}", place->rank), job.status());
-  if (!spec.job().has_flight_recorder()) return std::shared_ptr<Job>(*std::move(job));
-  ASSIGN_OR_RETURN(const std::vector<std::string> names, (*job)->AllGather({MessageKind::kRunName, NewRunName()}));
-  if (!IsRunName(names.front())) {
-    return Unavailable("rank 0 sent damaged '{}': found '{}'", NameOf(MessageKind::kRunName), Printable(names.front()));
-  }
-  KeepFlightRecordsIn(spec.job().flight_recorder(), names.front());
-  return std::shared_ptr<Job>(*std::move(job));
-}
-
-StallOptions EndWhenStalled(const RunSpec& spec, const Job* job) {
-  if (job == nullptr && spec.job().has_flight_recorder()) {
-    KeepFlightRecordsIn(spec.job().flight_recorder(), NewRunName());
-  }
-  const std::string who = job == nullptr ? "" : fmt::format("rank {}: ", job->ranks().front());
-  return {milliseconds(spec.job().timeout() * 1000),
-          [who](const absl::Status& status, const std::vector<FlightRecord>& records) {
-            KeepFlightRecords(records, status);
-            EndProcess(who, status);
-          }};
 }
 
 bool Speaks(const Session& session) { return session.local_ranks().front() == 0; }

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "proto/run.pb.h"
-#include "tools/program/flag.h"
+#include "run/spec/flag.h"
 #include "tools/program/flags.h"
 
 namespace partita {

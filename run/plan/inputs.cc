@@ -1,0 +1,118 @@
+#include "run/plan/inputs.h"
+
+#include "absl/strings/str_split.h"
+#include "graph/proto_io/proto_io.h"
+#include "graph/read/model_entries.h"
+#include "ops/registry.h"
+#include "partitioner/data_model_strategy.h"
+#include "run/plan/chosen_strategy.h"
+#include "run/spec/spec_error.h"
+#include "runtime/train/trainer.h"
+
+namespace partita {
+namespace {
+
+absl::Status CheckRanks(const RunSpec& spec, const Mesh& mesh, const std::string& what) {
+  if (!spec.split().has_ranks() || spec.split().ranks() == mesh.size()) return absl::OkStatus();
+  return FlagError("flag --ranks is {}, but {} has {} ranks ({}); they must be equal", spec.split().ranks(), what,
+                   mesh.size(), mesh.ToString());
+}
+
+absl::StatusOr<Strategy> StrategyOfFile(const RunSpec& spec, const Graph& forward) {
+  const std::string& path = spec.split().strategy();
+  const SplitSpec& split = spec.split();
+  const std::pair<const char*, bool> others[] = {{"dp", split.has_dp()},
+                                                 {"mp", split.has_mp()},
+                                                 {"convolutions", split.has_convolutions()},
+                                                 {"dense", split.has_dense()},
+                                                 {"input-gradients", split.has_input_gradients()}};
+  for (const auto& [other, given] : others) {
+    if (given) return FlagError("flags --strategy and --{} are given; one of them is allowed", other);
+  }
+  ASSIGN_OR_RETURN(Strategy strategy, LoadStrategy(path));
+  RETURN_IF_ERROR(WithContext(path, CheckStrategy(strategy, forward)));
+  RETURN_IF_ERROR(CheckRanks(spec, strategy.mesh, path));
+  return strategy;
+}
+
+absl::StatusOr<SplitSpeed> SpeedForSplits(const std::optional<Machine>& machine, int data, int model) {
+  if (!machine) return SplitSpeed{};
+  RETURN_IF_ERROR(CheckRanks(machine->cluster, data * model));
+  return SpeedOfSplits(machine->cluster, data, model);
+}
+
+LayerSplit SplitOf(const std::string& split, bool convolutions, const Graph& forward, int data,
+                   const SplitSpeed& speed) {
+  if (split == "auto") return CheaperSplit(forward, data, convolutions, speed);
+  if (split == "rows") return LayerSplit::kRows;
+  return split == "samples" ? LayerSplit::kSamples : LayerSplit::kChannels;
+}
+
+// --dp, or what --ranks leaves for it.
+int64_t Replicas(const RunSpec& spec) {
+  const int64_t model = spec.split().mp(), ranks = spec.split().ranks();
+  const bool rest = spec.split().has_ranks() && !spec.split().has_dp() && ranks % model == 0;
+  return rest ? ranks / model : spec.split().dp();
+}
+
+absl::StatusOr<Strategy> StrategyOfSizes(const RunSpec& spec, const Graph& forward,
+                                         const std::optional<Machine>& machine) {
+  const auto model = static_cast<int>(spec.split().mp()), data = static_cast<int>(Replicas(spec));
+  ASSIGN_OR_RETURN(const SplitSpeed speed, SpeedForSplits(machine, data, model));
+  DataModelOptions options;
+  options.convolutions = SplitOf(spec.split().convolutions(), true, forward, data, speed);
+  options.dense = SplitOf(spec.split().dense(), false, forward, data, speed);
+  options.input_gradients = *FindInputGradients(spec.split().input_gradients());
+  ASSIGN_OR_RETURN(Strategy strategy, DataModelStrategy(forward, data, model, options));
+  RETURN_IF_ERROR(CheckRanks(spec, strategy.mesh, fmt::format("--dp={} x --mp={}", data, model)));
+  return strategy;
+}
+
+}  // namespace
+
+absl::StatusOr<Model> ReadModel(const RunSpec& spec) {
+  ASSIGN_OR_RETURN(Model model, LoadModel(spec.model().graph(), Ops()));
+  return Sized(spec, std::move(model));
+}
+
+absl::StatusOr<Model> Sized(const RunSpec& spec, Model model) {
+  if (spec.model().batch() > 0) {
+    absl::StatusOr<Model> sized = WithBatch(model, spec.model().batch(), Ops());
+    if (!sized.ok()) {
+      return WithContext(fmt::format("{} with --batch={}", spec.model().graph(), spec.model().batch()), sized.status());
+    }
+    model = *std::move(sized);
+  }
+  if (spec.model().has_learning_rate()) model.learning_rate.base = spec.model().learning_rate();
+  return model;
+}
+
+void AssumeScheduleLength(Model& model) { SetScheduleLength(1, model.learning_rate); }
+
+absl::StatusOr<Strategy> ReadStrategy(const RunSpec& spec, const Graph& forward,
+                                      const std::optional<Machine>& machine) {
+  ASSIGN_OR_RETURN(Strategy strategy, spec.split().has_strategy() ? StrategyOfFile(spec, forward)
+                                                                  : StrategyOfSizes(spec, forward, machine));
+  SetOptions(spec, strategy);
+  return strategy;
+}
+
+void SetOptions(const RunSpec& spec, Strategy& strategy) {
+  if (spec.split().has_exchanges()) strategy.exchanges = FindExchangeMode(spec.split().exchanges());
+  if (spec.split().has_micro_batches()) strategy.pipeline.micro_batches = spec.split().micro_batches();
+  if (!spec.split().has_recompute()) return;
+  strategy.recompute.clear();
+  if (spec.split().recompute() == "none") return;
+  for (const absl::string_view block : absl::StrSplit(spec.split().recompute(), ',')) {
+    strategy.recompute.push_back({absl::StrSplit(block, '+')});
+  }
+}
+
+absl::StatusOr<int64_t> RanksOf(const RunSpec& spec) {
+  if (Searches(spec)) return RanksOfSearch(spec);
+  if (!spec.split().has_strategy()) return Replicas(spec) * spec.split().mp();
+  ASSIGN_OR_RETURN(const Strategy strategy, LoadStrategy(spec.split().strategy()));
+  return strategy.mesh.size();
+}
+
+}  // namespace partita

@@ -1,0 +1,144 @@
+#include "run/plan/run_options.h"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+
+#include "absl/strings/str_split.h"
+#include "graph/ir/entry_point.h"
+#include "graph/read/model_entries.h"
+#include "graph/sets/find_set_results.h"
+#include "ops/registry.h"
+#include "ops/values/number_op.h"
+#include "run/host/cache_folder.h"
+#include "run/spec/spec_error.h"
+#include "runtime/api/backend/gpu.h"
+#include "runtime/base/status.h"
+
+namespace partita {
+
+namespace {
+
+// Of the processes that a launcher starts on one machine each has a GPU of its own.
+int GpuIndex(const RunSpec& spec) {
+  if (spec.execution().gpu() >= 0) return static_cast<int>(spec.execution().gpu());
+  const char* const local_rank = std::getenv("LOCAL_RANK");
+  int index = 0;
+  if (local_rank != nullptr) std::from_chars(local_rank, local_rank + std::strlen(local_rank), index);
+  return std::max(0, index);
+}
+
+std::string PlanFolder(const RunSpec& spec) {
+  if (spec.execution().has_plan_cache()) return spec.execution().plan_cache();
+  const std::string cache = CacheFolder();
+  return cache.empty() ? "" : cache + "/plans";
+}
+
+OverlapHalo ReadOverlapHalo(const RunSpec& spec) {
+  const std::string& overlap = spec.split().overlap_halo();
+  return overlap == "on" ? OverlapHalo::kOn : overlap == "off" ? OverlapHalo::kOff : OverlapHalo::kAuto;
+}
+
+SessionOptions ReadRun(const RunSpec& spec, const MachineSpeed& speed) {
+  SessionOptions options;
+  options.speed = speed;
+  options.threads_per_rank = static_cast<int>(spec.execution().threads());
+  options.memory_limit = spec.execution().memory();
+  options.overlap_halo = ReadOverlapHalo(spec);
+  if (spec.execution().device() == "cuda") options.device.gpu = GpuIndex(spec);
+  options.device.replay = !spec.execution().launch_each();
+  options.device.warn = [](const std::string& what) { spdlog::warn("{}", what); };
+  options.device.tell = [](const std::string& what) { spdlog::info("{}", what); };
+  options.device.detail = [](const std::string& what) { spdlog::debug("{}", what); };
+  return options;
+}
+
+void ReadAcceleration(const RunSpec& spec, DeviceOptions& device) {
+  device.allow_tf32 = spec.execution().tf32();
+  device.deterministic = spec.execution().deterministic();
+  device.plan_folder = PlanFolder(spec);
+}
+
+}  // namespace
+
+std::string GpuModelFor(const RunSpec& spec) {
+  return spec.execution().device() == "cuda" ? ModelOfGpu(GpuIndex(spec)) : "";
+}
+
+DType FloatingType(const RunSpec& spec) { return spec.execution().precision() == "f64" ? DType::kF64 : DType::kF32; }
+
+ProgramOptions ReadProgramOptions(const RunSpec& spec, const MachineSpeed& speed) {
+  ProgramOptions options;
+  options.speed = speed;
+  options.floating = FloatingType(spec);
+  options.mix_precision = spec.execution().precision() == "bf16";
+  options.for_gpu = spec.execution().device() == "cuda";
+  if (spec.split().has_bucket_bytes()) options.bucket_bytes = spec.split().bucket_bytes();
+  options.verify_passes = spec.debug().verify_passes();
+  options.disabled_passes = absl::StrSplit(spec.debug().disable_pass(), ',', absl::SkipEmpty());
+  return options;
+}
+
+// The shapes of one sample do not tell which dimension the samples are.
+absl::StatusOr<SetResults> SetResultsOf(const Model& model) {
+  const std::vector<EntryInput> inputs = InputsOf(model.graph);
+  if (!inputs.empty() && model.graph.type(inputs[0].values[0]).shape[0] == 1) {
+    if (const absl::StatusOr<Model> two = WithBatch(model, 2, Ops()); two.ok()) {
+      return FindSetResults(*two, Ops(), IsOnNumbers);
+    }
+  }
+  return FindSetResults(model, Ops(), IsOnNumbers);
+}
+
+absl::StatusOr<Program> MakeProgramOf(const RunSpec& spec, const Model& model, const Strategy& strategy,
+                                      const ProgramOptions& options) {
+  ASSIGN_OR_RETURN(SetResults results, SetResultsOf(model));
+  ProgramOptions reporting = options;
+  reporting.evaluated = std::move(results.reported);
+  absl::StatusOr<Program> program = MakeProgram(model, strategy, Ops(), reporting);
+  if (program.ok()) return program;
+  const std::string split = spec.split().has_strategy() ? " with --strategy=" + spec.split().strategy() : "";
+  return WithContext(spec.model().graph() + split, program.status());
+}
+
+SessionOptions ReadSessionOptions(const RunSpec& spec, const MachineSpeed& speed) {
+  SessionOptions options = ReadExactSessionOptions(spec, speed);
+  ReadAcceleration(spec, options.device);
+  return options;
+}
+
+SessionOptions ReadExactSessionOptions(const RunSpec& spec, const MachineSpeed& speed) {
+  SessionOptions options = ReadRun(spec, speed);
+  options.seed = static_cast<uint64_t>(spec.train().seed());
+  if (spec.debug().delay_seed() > 0) options.tests.delay_seed = static_cast<uint64_t>(spec.debug().delay_seed());
+  return options;
+}
+
+SessionOptions ReadPlanOptions(const RunSpec& spec, const MachineSpeed& speed) {
+  SessionOptions options = ReadRun(spec, speed);
+  ReadAcceleration(spec, options.device);
+  return options;
+}
+
+absl::Status CheckAcceleration(const RunSpec& spec) {
+  if (!spec.execution().tf32() || spec.execution().device() == "cuda") return absl::OkStatus();
+  return FlagError("flag --tf32 needs --device=cuda; the host computes f32 in f32");
+}
+
+absl::Status CheckDevice(const RunSpec& spec) {
+  if (spec.execution().device() != "cuda") {
+    const bool chosen = spec.execution().gpu() >= 0;
+    if (!chosen && !spec.execution().launch_each()) return absl::OkStatus();
+    return FlagError("flag --{} needs --device=cuda", chosen ? "gpu" : "launch-each");
+  }
+  SessionOptions options;
+  options.device.gpu = GpuIndex(spec);
+  const absl::Status opened = OpenGpu(options).status();
+  if (absl::IsInvalidArgument(opened)) return FlagError("flag --gpu: {}", std::string(opened.message()));
+  return AsNoDevice(opened);
+}
+
+}  // namespace partita

@@ -1,0 +1,68 @@
+#include "run/train/model_saver.h"
+
+#include <utility>
+
+#include "run/spec/spec_error.h"
+#include "runtime/train/metrics.h"
+
+namespace partita {
+namespace {
+
+// By the first of the graph's accuracies, else the loss; none: there is no test set.
+std::optional<BestScore> ScoreOf(const EpochResult& epoch, const Graph& forward) {
+  if (!epoch.test_loss) return std::nullopt;
+  for (const std::string& name : AccuraciesOf(forward)) {
+    if (const auto accuracy = MetricOf(epoch.test_metrics, name)) return BestScore{"accuracy", *accuracy};
+  }
+  return BestScore{"loss", *epoch.test_loss};
+}
+
+}  // namespace
+
+absl::Status CheckSaveFlags(const RunSpec& spec) {
+  if (spec.saving().save_every() > 0 && !spec.saving().has_save()) {
+    return FlagError("flag --save-every says how often a file is written: --save is needed");
+  }
+  if (spec.saving().save_weights_only() && !spec.saving().has_save() && !spec.saving().has_save_best()) {
+    return FlagError("flag --save-weights-only says what is written: --save or --save-best is needed");
+  }
+  return absl::OkStatus();
+}
+
+ModelSaver::ModelSaver(const RunSpec& spec, const Session& session, const Model& model, ModelRecord record)
+    : spec_(spec), session_(session), model_(model), record_(std::move(record)), best_(record_.training->best) {}
+
+TrainingPauses ModelSaver::Pauses() {
+  TrainingPauses pauses;
+  pauses.next = [every = spec_.saving().save_every()](int64_t step) { return every > 0 ? every - step % every : 0; };
+  pauses.on_steps = [this](int64_t step, const LossSums&) { return Save(step); };
+  pauses.on_evaluation = [this](int64_t step, const EpochResult& epoch) { return KeepBest(step, epoch); };
+  return pauses;
+}
+
+absl::Status ModelSaver::Save(int64_t step) {
+  if (!spec_.saving().has_save() || saved_ == step) return absl::OkStatus();
+  saved_ = step;
+  return Write(spec_.saving().save(), step);
+}
+
+absl::Status ModelSaver::KeepBest(int64_t step, const EpochResult& epoch) {
+  if (!spec_.saving().has_save_best()) return absl::OkStatus();
+  const std::optional<BestScore> score = ScoreOf(epoch, model_.graph);
+  if (!score || (best_ && !best_->IsBeatenBy(*score))) return absl::OkStatus();
+  best_ = score;
+  return Write(spec_.saving().save_best(), step);
+}
+
+absl::Status ModelSaver::Write(const std::string& path, int64_t step) {
+  return SaveModel(session_, model_, Record(step), spec_.saving().save_weights_only(), path);
+}
+
+ModelRecord ModelSaver::Record(int64_t step) const {
+  ModelRecord record = record_;
+  record.training->step = step;
+  record.training->best = best_;
+  return record;
+}
+
+}  // namespace partita

@@ -1,0 +1,50 @@
+// Writes the model of a training run: --save, --save-every, --save-best, --save-weights-only.
+#ifndef PARTITA_RUN_TRAIN_MODEL_SAVER_H_
+#define PARTITA_RUN_TRAIN_MODEL_SAVER_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "graph/ir/model.h"
+#include "proto/run.pb.h"
+#include "runtime/api/session.h"
+#include "runtime/train/model_file.h"
+#include "runtime/train/trainer.h"
+
+namespace partita {
+
+// FlagError: flags that need another one.
+absl::Status CheckSaveFlags(const RunSpec& spec);
+
+// Saves are collective. All arguments must outlive it.
+class ModelSaver {
+ public:
+  ModelSaver(const RunSpec& spec, const Session& session, const Model& model, ModelRecord record);
+
+  // While training: writes the same file every N steps, and another one when a test result is the best so far.
+  TrainingPauses Pauses();
+
+  // At the end, if --save is given, and that step is not what it holds already.
+  absl::Status Save(int64_t step);
+
+  // What a file that goes on says at that step.
+  ModelRecord Record(int64_t step) const;
+  const Model& model() const { return model_; }
+
+ private:
+  absl::Status Write(const std::string& path, int64_t step);
+  absl::Status KeepBest(int64_t step, const EpochResult& epoch);
+
+  const RunSpec& spec_;
+  const Session& session_;
+  const Model& model_;
+  ModelRecord record_;
+  std::optional<BestScore> best_;
+  std::optional<int64_t> saved_;  // the step that --save holds
+};
+
+}  // namespace partita
+
+#endif  // PARTITA_RUN_TRAIN_MODEL_SAVER_H_

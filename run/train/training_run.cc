@@ -1,0 +1,179 @@
+#include "run/train/training_run.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "graph/proto_io/proto_io.h"
+#include "graph/text/text.h"
+#include "run/beginning/run_record.h"
+#include "run/data/data.h"
+#include "run/job/flight_keeping.h"
+#include "run/plan/pixel_forms.h"
+#include "run/plan/run_options.h"
+#include "run/train/checkpointer.h"
+#include "run/train/model_saver.h"
+#include "run/train/replica_checks.h"
+#include "runtime/base/status.h"
+#include "runtime/data/prefetcher.h"
+#include "runtime/train/evaluator.h"
+
+namespace partita {
+namespace {
+
+Augmentation ReadAugmentation(const RunSpec& spec) {
+  return {.shift = spec.dataset().augmentation().shift(),
+          .border = Border::kZero,
+          .flip = spec.dataset().augmentation().flip()};
+}
+
+DataRequest RequestOf(const RunSpec& spec, const Model& model, const std::optional<Beginning>& beginning) {
+  const AugmentationSpec& augmentation = spec.dataset().augmentation();
+  DataRequest request{.augmentation = ReadAugmentation(spec),
+                      .preprocessing = PreprocessingOf(beginning),
+                      .scales = ScalesOf(beginning)};
+  if (augmentation.has_crop_area()) request.least_area = augmentation.crop_area();
+  request.colour = augmentation.colour();
+  request.sizes = SizesOf(model);
+  return request;
+}
+
+// The others must hear of an error that only this rank has met, as of a file of its own, before it waits for them in
+// anything. What is not finite all have met, and nothing is wrong with the ranks.
+void EndTogether(const absl::Status& trained, Session& session) {
+  if (absl::IsOutOfRange(trained)) return;
+  KeepFlightRecords(session.FlightRecords(), trained);
+  session.Abort(trained);
+}
+
+// Whether what was done can be saved though training ended with an error: one of the data comes between two steps.
+// Where other processes wait in the next step for the rows of this one it cannot.
+bool IsSaved(const absl::Status& trained, const TrainingResult& result, const Session& session) {
+  return trained.ok() || (IsDataError(trained) && result.steps > 0 && session.alone());
+}
+
+// Each callback that may write holds the end of the process.
+TrainingPauses Held(TrainingPauses pauses, const BeginWriting& begin_writing) {
+  TrainingPauses held;
+  held.next = std::move(pauses.next);
+  held.on_steps = [begin_writing, on_steps = std::move(pauses.on_steps)](int64_t step, const LossSums& epoch) {
+    const Writing writing = begin_writing();
+    return on_steps(step, epoch);
+  };
+  held.on_evaluation = [begin_writing, on_evaluation = std::move(pauses.on_evaluation)](int64_t step,
+                                                                                        const EpochResult& epoch) {
+    const Writing writing = begin_writing();
+    return on_evaluation(step, epoch);
+  };
+  return held;
+}
+
+absl::Status Save(int64_t step, const LossSums& epoch, Checkpointer& checkpointer, ModelSaver& saver) {
+  RETURN_IF_ERROR(checkpointer.Finish(step, epoch));
+  return saver.Save(step);
+}
+
+}  // namespace
+
+// Where training has come to, if what it begins with is something that it goes on from.
+absl::Status TrainingRun::BeginWhere(const Beginning& beginning) {
+  TrainingPosition& position = *record_.training;
+  const int64_t per_epoch = data_.training->batches_per_epoch();
+  RETURN_IF_ERROR(GoOn(beginning, PlannedSteps(options_, per_epoch), position));
+  if (beginning.position() == nullptr) return absl::OkStatus();
+  options_.first_step = position.step;
+  resumed_ = fmt::format("goes on at step {} (epoch {}, {} of its {} steps are done)", position.step,
+                         position.step / per_epoch + 1, position.step % per_epoch, per_epoch);
+  warnings_ = ChangesOf(*beginning.position(), position);
+  return absl::OkStatus();
+}
+
+absl::Status TrainingRun::Start(std::optional<LoadedModel> loaded, const std::optional<ResumedCheckpoint>& resumed,
+                                const FailureHandler& failed) {
+  ASSIGN_OR_RETURN(Program program, ProgramOf(spec_, plan_, {.given = GivenFormsOf(data_)}));
+  ASSIGN_OR_RETURN(data_.set_results, SetResultsOf(plan_.model));
+  if (data_.test != nullptr) {
+    RETURN_IF_ERROR(CheckLastBatch(*program.Find(kEvaluateEntry), data_.set_results, *data_.test));
+  }
+  absl::StatusOr<std::unique_ptr<Session>> session =
+      resumed ? ResumeSession(spec_, plan_, data_, std::move(program), resumed->saved, failed)
+              : StartSession(spec_, plan_, data_, std::move(program), std::move(loaded), failed);
+  ASSIGN_OR_RETURN(session_, std::move(session));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<TrainingRun>> TrainingRun::Prepare(const RunSpec& spec, std::optional<Model> given,
+                                                                  const FailureHandler& failed) {
+  RETURN_IF_ERROR(CheckSaveFlags(spec));
+  RETURN_IF_ERROR(CheckCheckpointFlags(spec));
+  RETURN_IF_ERROR(CheckResumeFlags(spec));
+  std::unique_ptr<TrainingRun> run(new TrainingRun(spec));
+  ASSIGN_OR_RETURN(run->plan_, PlanRun(spec, std::move(given)));
+  Model& model = run->plan_.model;
+  ASSIGN_OR_RETURN(std::optional<LoadedModel> loaded, OpenLoaded(spec, model, /*trains=*/true));
+  ASSIGN_OR_RETURN(const Resumption resumption, OpenResumed(spec, model));
+  const std::optional<ResumedCheckpoint>& resumed = resumption.checkpoint;
+  std::optional<Beginning> beginning;
+  if (loaded) beginning = loaded->beginning();
+  if (resumed) beginning = resumed->beginning;
+  ASSIGN_OR_RETURN(run->data_, ReadData(spec, model.graph, RequestOf(spec, model, beginning)));
+  if (beginning) RETURN_IF_ERROR(CheckImages(*beginning, run->data_));
+  ASSIGN_OR_RETURN(run->target_, TrainingTarget::Read(spec, model, run->data_));
+  TrainingOptions& options = run->options_;
+  options.steps = spec.train().steps();
+  const bool steps_alone = options.steps > 0 && !spec.train().has_epochs();
+  options.epochs = steps_alone ? 0 : spec.train().epochs();
+  options.skip_budget = spec.train().skip_budget();
+  const int64_t steps = PlannedSteps(options, run->data_.training->batches_per_epoch());
+  SetScheduleLength(steps, model.learning_rate);
+  run->record_ = RecordOfRun(spec, model, run->data_);
+  if (beginning) RETURN_IF_ERROR(run->BeginWhere(*beginning));
+  RETURN_IF_ERROR(run->data_.training->CheckBatches(options.first_step, steps));
+  if (resumed) options.first_epoch = resumed->saved.record().epoch;
+  if (spec.checkpoints().has_resume() && !resumed) {
+    run->resumed_ = fmt::format("{} has no checkpoint: training begins at step 0", spec.checkpoints().checkpoint());
+  }
+  for (const std::string& passed : resumption.passed_over) run->warnings_.push_back(passed);
+  RETURN_IF_ERROR(run->Start(std::move(loaded), resumed, failed));
+  return run;
+}
+
+// The error, and where what was learnt before it is.
+absl::Status TrainingRun::WithSaved(const absl::Status& trained, const absl::Status& saved, int64_t step) const {
+  std::string where;
+  if (spec_.saving().has_save()) where = spec_.saving().save();
+  if (spec_.checkpoints().has_checkpoint()) where += (where.empty() ? "" : " and ") + spec_.checkpoints().checkpoint();
+  if (where.empty()) return trained;
+  const std::string what =
+      saved.ok() ? fmt::format("what {} steps have learnt is saved in {}", step, where)
+                 : fmt::format("what {} steps have learnt could not be saved: {}", step, std::string(saved.message()));
+  return absl::Status(trained.code(), fmt::format("{}; {}", std::string(trained.message()), what));
+}
+
+absl::StatusOr<TrainingEnd> TrainingRun::Train(const BeginWriting& begin_writing,
+                                               const std::function<void(const std::string&)>& say) {
+  if (target_) target_->SetIn(options_, say);
+  ModelSaver saver(spec_, *session_, plan_.model, record_);
+  ASSIGN_OR_RETURN(const std::unique_ptr<Checkpointer> checkpointer,
+                   Checkpointer::Open(spec_, *session_, saver,
+                                      {PrintStrategy(plan_.chosen.strategy, ProtoFormat::kText), LinesOf(plan_.model),
+                                       options_.first_step}));
+  // What has diverged is not saved.
+  options_.pauses =
+      Held(Together(ReplicaChecks(spec_, *session_), Together(checkpointer->Pauses(), saver.Pauses())), begin_writing);
+  TrainingEnd end;
+  end.trained = partita::Train(*session_, data_, options_, end.result);
+  end.is_saved = IsSaved(end.trained, end.result, *session_);
+  if (!end.is_saved) EndTogether(end.trained, *session_);
+  end.writing = begin_writing();
+  const int64_t step = options_.first_step + end.result.steps;
+  if (end.is_saved) {
+    end.saved = Save(step, end.result.open_epoch, *checkpointer, saver);
+  } else if (absl::IsOutOfRange(end.trained)) {
+    end.saved = checkpointer->FinishWritten();
+  }
+  if (!end.trained.ok() && end.is_saved) end.trained = WithSaved(end.trained, end.saved, step);
+  return end;
+}
+
+}  // namespace partita

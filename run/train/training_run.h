@@ -1,0 +1,81 @@
+// A training run: everything decided and started, then its steps with what is written meanwhile.
+#ifndef PARTITA_RUN_TRAIN_TRAINING_RUN_H_
+#define PARTITA_RUN_TRAIN_TRAINING_RUN_H_
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "graph/ir/model.h"
+#include "proto/run.pb.h"
+#include "run/beginning/resumed_checkpoint.h"
+#include "run/job/join_job.h"
+#include "run/start.h"
+#include "run/train/training_target.h"
+#include "runtime/api/session.h"
+#include "runtime/train/model_record.h"
+#include "runtime/train/trainer.h"
+
+namespace partita {
+
+// Files are written while the value lives: a program delays its end until then.
+using Writing = std::shared_ptr<const void>;
+using BeginWriting = std::function<Writing()>;
+
+struct TrainingEnd {
+  absl::Status trained;   // why the steps ended early, and where their result is saved; OK: they did not
+  absl::Status saved;     // of --save and --checkpoint
+  bool is_saved = false;  // the states were valid at the end and `saved` speaks of them
+  TrainingResult result;
+  Writing writing;  // began before the last files were written
+
+  const absl::Status& status() const { return trained.ok() ? saved : trained; }
+};
+
+// Thread-compatible.
+class TrainingRun {
+ public:
+  // Everything that can be rejected is rejected here, before anything is written; in a job all processes call it.
+  // `model`: instead of the file that the spec names.
+  static absl::StatusOr<std::unique_ptr<TrainingRun>> Prepare(const RunSpec& spec, std::optional<Model> model,
+                                                              const FailureHandler& failed);
+
+  const RunPlan& plan() const { return plan_; }
+  const TrainingData& data() const { return data_; }
+  Session& session() const { return *session_; }
+  const std::optional<TrainingTarget>& target() const { return target_; }
+  // What a run says that does not begin at step 0: where it resumes, and what has changed since.
+  const std::optional<std::string>& resumed() const { return resumed_; }
+  const std::vector<std::string>& warnings() const { return warnings_; }
+  // Callbacks and `stop` are the caller's to set before Train.
+  TrainingOptions& options() { return options_; }
+
+  // Once. An error says that training could not begin. `say`: a line for each evaluation within an epoch.
+  absl::StatusOr<TrainingEnd> Train(const BeginWriting& begin_writing,
+                                    const std::function<void(const std::string&)>& say);
+
+ private:
+  explicit TrainingRun(const RunSpec& spec) : spec_(spec) {}
+  absl::Status BeginWhere(const Beginning& beginning);
+  absl::Status Start(std::optional<LoadedModel> loaded, const std::optional<ResumedCheckpoint>& resumed,
+                     const FailureHandler& failed);
+  absl::Status WithSaved(const absl::Status& trained, const absl::Status& saved, int64_t step) const;
+
+  const RunSpec spec_;
+  RunPlan plan_;
+  TrainingData data_;
+  TrainingOptions options_;
+  ModelRecord record_;  // where training begins
+  std::optional<std::string> resumed_;
+  std::vector<std::string> warnings_;
+  std::optional<TrainingTarget> target_;
+  std::unique_ptr<Session> session_;
+};
+
+}  // namespace partita
+
+#endif  // PARTITA_RUN_TRAIN_TRAINING_RUN_H_

@@ -1,0 +1,135 @@
+#include "run/job/launcher.h"
+
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <map>
+
+#include "run/spec/spec_error.h"
+
+namespace partita {
+namespace {
+
+using Variables = std::map<std::string, std::string>;
+
+absl::StatusOr<std::optional<JobPlace>> Find(const Variables& variables) {
+  return FindPlace([&](const std::string& name) -> std::optional<std::string> {
+    const auto found = variables.find(name);
+    return found == variables.end() ? std::nullopt : std::optional(found->second);
+  });
+}
+
+TEST(Launcher, NobodyIsThere) {
+  EXPECT_FALSE((*Find({})).has_value());
+  // A batch script outside of a step is one process, whatever the job has been given.
+  EXPECT_FALSE((*Find({{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "4"}})).has_value());
+}
+
+TEST(Launcher, UnderstandsEach) {
+  const Variables cases[] = {
+      {{"RANK", "3"}, {"WORLD_SIZE", "4"}, {"LOCAL_RANK", "1"}},
+      {{"OMPI_COMM_WORLD_RANK", "3"}, {"OMPI_COMM_WORLD_SIZE", "4"}, {"OMPI_COMM_WORLD_LOCAL_RANK", "1"}},
+      {{"PMI_RANK", "3"}, {"PMI_SIZE", "4"}, {"MPI_LOCALRANKID", "1"}},
+      {{"SLURM_PROCID", "3"}, {"SLURM_NTASKS", "4"}, {"SLURM_LOCALID", "1"}, {"SLURM_STEP_ID", "0"}},
+  };
+  for (const Variables& variables : cases) {
+    const auto place = Find(variables);
+    ASSERT_TRUE(place.ok() && place->has_value());
+    EXPECT_EQ((*place)->rank, 3);
+    EXPECT_EQ((*place)->ranks, 4);
+    EXPECT_EQ((*place)->local_rank, 1);
+    EXPECT_EQ((*place)->address, "127.0.0.1");
+    EXPECT_EQ((*place)->port, 29500);
+  }
+  const auto pod = Find({{"PET_NNODES", "2"}, {"PET_NODE_RANK", "1"}, {"PET_MASTER_PORT", "23456"}});
+  EXPECT_EQ((*pod)->rank, 1);
+  EXPECT_EQ((*pod)->ranks, 2);
+  EXPECT_EQ((*pod)->port, 23456);
+  EXPECT_EQ((*pod)->launcher, "Kubernetes");
+}
+
+TEST(Launcher, KeepsOutOfTheWayOfTorchrunsAgent) {
+  const auto place = Find({{"RANK", "0"},
+                           {"WORLD_SIZE", "1"},
+                           {"LOCAL_RANK", "0"},
+                           {"MASTER_ADDR", "localhost"},
+                           {"MASTER_PORT", "29400"},
+                           {"TORCHELASTIC_USE_AGENT_STORE", "True"},
+                           // torchrun's own place among the nodes
+                           {"PET_NNODES", "2"},
+                           {"PET_NODE_RANK", "1"}});
+  ASSERT_TRUE(place.ok());
+  EXPECT_EQ((*place)->port, 29401);
+  EXPECT_EQ((*place)->address, "127.0.0.1");
+}
+
+// Whether this machine has an interface of IPv6.
+bool HasIpv6() {
+  const int fd = socket(AF_INET6, SOCK_DGRAM, 0);
+  sockaddr_in6 address{};
+  address.sin6_family = AF_INET6;
+  address.sin6_addr = in6addr_loopback;
+  const bool bound = fd >= 0 && bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0;
+  if (fd >= 0) close(fd);
+  return bound;
+}
+
+TEST(Launcher, KnowsAddressesOfBothFamilies) {
+  const struct {
+    const char *given, *address;
+    int port;
+  } cases[] = {{"127.0.0.1", "127.0.0.1", 29500}, {"localhost", "127.0.0.1", 29500}, {"::1", "::1", 29500},
+               {"[::1]", "::1", 29500},           {"[::1]:1234", "::1", 1234},       {"0:0:0:0:0:0:0:1", "::1", 29500}};
+  for (const auto& [given, address, port] : cases) {
+    if (std::string(address) == "::1" && !HasIpv6()) continue;
+    const auto place = Find({{"RANK", "0"}, {"WORLD_SIZE", "2"}, {"LOCAL_RANK", "0"}, {"MASTER_ADDR", given}});
+    ASSERT_TRUE(place.ok()) << given << ": " << place.status();
+    EXPECT_EQ((*place)->address, address) << given;
+    EXPECT_EQ((*place)->interface_address, address) << given;
+    EXPECT_EQ((*place)->port, port) << given;
+  }
+}
+
+TEST(Launcher, OursCountsAlone) {
+  const auto place = Find({{"RANK", "1"},
+                           {"WORLD_SIZE", "2"},
+                           {"LOCAL_RANK", "1"},
+                           {kLauncherVariable, "trainer launch"},
+                           {"SLURM_STEP_ID", "0"},
+                           {"SLURM_PROCID", "0"},
+                           {"SLURM_NTASKS", "1"}});
+  ASSERT_TRUE(place.ok());
+  EXPECT_EQ((*place)->rank, 1);
+  EXPECT_EQ((*place)->launcher, "trainer launch");
+}
+
+TEST(Launcher, RefusesWhatCannotBe) {
+  const std::pair<Variables, std::string> cases[] = {
+      {{{"RANK", "one"}, {"WORLD_SIZE", "2"}, {"LOCAL_RANK", "0"}}, "RANK is 'one'"},
+      {{{"RANK", "2"}, {"WORLD_SIZE", "2"}, {"LOCAL_RANK", "0"}}, "must be below"},
+      {{{"RANK", "0"}, {"WORLD_SIZE", "0"}, {"LOCAL_RANK", "0"}}, "WORLD_SIZE is '0'"},
+      {{{"RANK", "0"}, {"WORLD_SIZE", "2"}, {"LOCAL_RANK", "0"}, {"MASTER_PORT", "70000"}}, "MASTER_PORT is '70000'"},
+      {{{"RANK", "0"}, {"WORLD_SIZE", "2"}, {"LOCAL_RANK", "0"}, {"MASTER_ADDR", "203.0.113.1"}}, kTokenVariable},
+      {{{"RANK", "0"}, {"WORLD_SIZE", "2"}, {"LOCAL_RANK", "0"}, {"MASTER_ADDR", "2001:db8::1"}}, kTokenVariable},
+      {{{"RANK", "0"}, {"WORLD_SIZE", "2"}, {"LOCAL_RANK", "0"}, {"MASTER_ADDR", "[::1]x"}},
+       "MASTER_ADDR is '[::1]x'; expected HOST"},
+      {{{"RANK", "0"}, {"WORLD_SIZE", "2"}, {"LOCAL_RANK", "0"}, {"MASTER_ADDR", "[::1]:0"}},
+       "MASTER_ADDR is '[::1]:0'; expected HOST"},
+      {{{"RANK", "0"},
+        {"WORLD_SIZE", "2"},
+        {"LOCAL_RANK", "0"},
+        {"OMPI_COMM_WORLD_RANK", "1"},
+        {"OMPI_COMM_WORLD_SIZE", "2"}},
+       "torchrun say rank 0 of 2, those of mpirun (Open MPI) rank 1 of 2"},
+  };
+  for (const auto& [variables, words] : cases) {
+    const absl::Status status = Find(variables).status();
+    EXPECT_EQ(ToExitCode(status), kExitFlags);
+    EXPECT_NE(std::string(status.message()).find(words), std::string::npos) << status;
+  }
+}
+
+}  // namespace
+}  // namespace partita
