@@ -52,6 +52,7 @@ std::vector<OpDefinition> AllDefinitions() {
       LayerNormOp(),
       LayerNormInputGradOp(),
       LayerNormParameterGradOp(),
+      BatchMatMulOp(),
       LstmOp(),
       LstmStepsOp(),
       LstmStepsGradOp(),

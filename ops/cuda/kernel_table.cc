@@ -61,6 +61,7 @@ const KernelTable& Table() {
       {"conv2d_input_grad_sum", {{"cudnn", ConvolutionSum}, {"reference", Own<CudaConv2dInputGradSum>}}},
       {"conv2d_weight_grad", {{"cudnn", Convolution}, {"reference", Own<CudaConv2dWeightGrad>}}},
       {"matmul", {{"cublaslt", MatMul}, {"reference", Own<CudaMatMul>}}},
+      {"batch_matmul", {{"cublaslt", MatMul}, {"reference", Own<CudaBatchMatMul>}}},
       {"matmul_epilogue", {{"cublaslt", MatMul}, {"reference", Own<CudaMatMul>}}},
       {"matmul_bias_grad", {{"cublaslt", MatMul}, {"reference", Own<CudaMatMulBiasGrad>}}},
       {"matmul_relu_mask", {{"cublaslt", MatMul}, {"reference", Own<CudaMatMulReluMask>}}},

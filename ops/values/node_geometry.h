@@ -155,6 +155,21 @@ inline ProductSizes MakeProductSizes(const LocalNode& node) {
           node.attributes.Bool("transpose_w")};
 }
 
+// Of batch_matmul: `count` products of these sizes, stored one behind the other.
+struct ProductBatch {
+  int64_t count = 1;
+  ProductSizes each;
+};
+inline ProductBatch MakeProductBatch(const LocalNode& node) {
+  const Shape &x = InputShape(node, 0), &z = node.outputs[0].shape();
+  const size_t m = z.size() - 2, n = z.size() - 1;
+  ProductBatch batch;
+  for (size_t d = 0; d < m; ++d) batch.count *= z[d];
+  const bool tx = node.attributes.Bool("transpose_x");
+  batch.each = {z[m], z[n], x[tx ? m : n], tx, node.attributes.Bool("transpose_y")};
+  return batch;
+}
+
 // `samples` consecutive samples of the global batch make a group, 0: all of them. A rank holds whole groups, or a part
 // of the only one.
 inline SampleGroups MakeSampleGroups(const LocalTensor& x, int64_t samples) {

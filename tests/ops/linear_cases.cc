@@ -43,6 +43,13 @@ void AddLinear(Cases& cases) {
   cases.Add("matmul", "sequence", {}, {Free({3, 5, 7}), Free({7, 4})});
   cases.Add("matmul", "sequence_transpose_w", {{"transpose_w", true}}, {Free({3, 5, 7}), Free({4, 7})});
   cases.Add("matmul", "sequence_transpose_x", {{"transpose_x", true}}, {Free({3, 5, 7}), Free({3, 5, 4})});
+  cases.Add("batch_matmul", "plain", {}, {Free({3, 5, 7}), Free({3, 7, 4})});
+  cases.Add("batch_matmul", "transpose_x", {{"transpose_x", true}}, {Free({3, 7, 5}), Free({3, 7, 4})});
+  cases.Add("batch_matmul", "transpose_y", {{"transpose_y", true}}, {Free({3, 5, 7}), Free({3, 4, 7})});
+  cases.Add("batch_matmul", "heads", {{"transpose_y", true}}, {Free({2, 3, 5, 4}), Free({2, 3, 5, 4})});
+  cases.Add("batch_matmul", "windows", {{"transpose_x", true}, {"transpose_y", true}},
+            {Free({3, 2, 3, 5, 3}), Free({3, 2, 3, 4, 5})});
+  cases.Add("batch_matmul", "one", {}, {Free({1, 1, 9}), Free({1, 9, 1})});
   cases.Add("bias", "dense", {}, {Free({5, 7}), Free({7})});
   cases.Add("bias", "sequence", {}, {Free({3, 5, 7}), Free({7})});
   cases.Add("bias", "image", {}, {Free({3, 2, 5, 3}), Free({3})});

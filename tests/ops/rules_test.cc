@@ -176,6 +176,17 @@ TEST(Rules, MatMulOfASequenceSplitsItsPlaces) {
                    "dimension1: S1 S1 -> P", "partial: P R -> P", "partial: R P -> P"}));
 }
 
+// Every leading dimension splits both operands.
+TEST(Rules, BatchMatMul) {
+  EXPECT_EQ(RuleTexts("batch_matmul", {}, {F({4, 5, 6}), F({4, 6, 8})}),
+            (Texts{"samples: S0 S0 -> S0", "dimension1: S1 R -> S1", "output_channels: R S2 -> S2",
+                   "input_channels: S2 S1 -> P", "partial: P R -> P", "partial: R P -> P"}));
+  EXPECT_EQ(
+      RuleTexts("batch_matmul", {{"transpose_x", true}, {"transpose_y", true}}, {F({4, 3, 6, 5}), F({4, 3, 8, 6})}),
+      (Texts{"samples: S0 S0 -> S0", "height: S1 S1 -> S1", "width: S3 R -> S2", "output_channels: R S2 -> S3",
+             "input_channels: S2 S3 -> P", "partial: P R -> P", "partial: R P -> P"}));
+}
+
 // No sums: relu of a sum is not the sum of relus, and a bias is added once.
 TEST(Rules, AnEpilogueFollowsAWholeProduct) {
   EXPECT_EQ(RuleTexts("matmul_epilogue", {{"activation", "relu"}}, {F({4, 6}), F({6, 8}), F({8})}),

@@ -3,7 +3,7 @@
   ~/.cache/partita/peer/bin/python tools/peer/sequence_ops.py > tests/ops/host/pytorch/sequence_ops.h
 
 The sampled softmax is that of sequences.BigLstm, from the rows of a layer to its gradients of everything that it reads;
-two of the labels are drawn as well. Tanh and a transpose come with their gradients."""
+two of the labels are drawn as well. Tanh, a transpose and batched products come with their gradients."""
 import textwrap
 import types
 
@@ -14,6 +14,7 @@ from sequences import BigLstm, LogUniform
 CLASSES, ROWS, UNITS, DRAWS = 9, 4, 2, 7
 LABELS, IDS = [3, 0, 8, 5], [1, 0, 3, 6]
 SHAPE, PERMUTATION = (2, 3, 4), (2, 0, 1)
+QUERIES, KEYS = (2, 2, 2, 3), (2, 2, 4, 3)  # samples, heads, places, depth
 
 
 def sampled_softmax(generator):
@@ -39,6 +40,14 @@ def tanh(generator):
 def transpose(generator):
     x = drawn(generator, *SHAPE)
     return [x, x.permute(PERMUTATION).contiguous()]
+
+
+def batch_product(generator):
+    x, y = drawn(generator, *QUERIES).requires_grad_(), drawn(generator, *KEYS).requires_grad_()
+    z = torch.matmul(x, y.transpose(2, 3))
+    dz = drawn(generator, *z.shape)
+    (z * dz).sum().backward()
+    return [x, y, dz, z, x.grad, y.grad]
 
 
 def row(name, tensors):
@@ -80,6 +89,13 @@ struct Transpose {{
   std::vector<double> x, y;
 }};
 {row("Transpose", transpose(generator))}
+
+// z = x y^T for each sample and head.
+inline const std::vector<int64_t> kQueries = {integers(QUERIES)}, kKeys = {integers(KEYS)};
+struct BatchProduct {{
+  std::vector<double> x, y, dz, z, dx, dy;
+}};
+{row("BatchProduct", batch_product(generator))}
 
 }}  // namespace partita::pytorch
 

@@ -26,7 +26,8 @@ namespace partita {
   X(cublasLtMatmulPreferenceDestroy)      \
   X(cublasLtMatmulPreferenceSetAttribute) \
   X(cublasLtMatrixLayoutCreate)           \
-  X(cublasLtMatrixLayoutDestroy)
+  X(cublasLtMatrixLayoutDestroy)          \
+  X(cublasLtMatrixLayoutSetAttribute)
 
 struct CublasLtApi {
 #define PARTITA_CUBLASLT_SLOT(name) decltype(&::name) name = nullptr;

@@ -104,13 +104,21 @@ class Planner {
     if (dtype == DType::kBF16) return CUDA_R_16BF;
     return dtype == DType::kF64 ? CUDA_R_64F : CUDA_R_32F;
   }
-  // A dense column-major matrix.
+  // A dense column-major matrix, or one for each product.
   absl::StatusOr<CublasLtMatrix> Layout(DType dtype, uint64_t rows, uint64_t columns) {
     cublasLtMatrixLayout_t raw = nullptr;
     RETURN_IF_ERROR(CublasLtStatus(
         api_, api_.cublasLtMatrixLayoutCreate(&raw, TypeOf(dtype), rows, columns, static_cast<int64_t>(rows)),
         "cublasLtMatrixLayoutCreate"));
-    return CublasLtMatrix(raw, [api = api_](auto* p) { api.cublasLtMatrixLayoutDestroy(p); });
+    CublasLtMatrix layout(raw, [api = api_](auto* p) { api.cublasLtMatrixLayoutDestroy(p); });
+    if (product_.count == 1) return layout;
+    const auto set = [&](cublasLtMatrixLayoutAttribute_t name, const auto& value) {
+      return CublasLtStatus(api_, api_.cublasLtMatrixLayoutSetAttribute(raw, name, &value, sizeof(value)),
+                            "cublasLtMatrixLayoutSetAttribute");
+    };
+    RETURN_IF_ERROR(set(CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, static_cast<int32_t>(product_.count)));
+    RETURN_IF_ERROR(set(CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, static_cast<int64_t>(rows * columns)));
+    return layout;
   }
 
   absl::StatusOr<CublasLtPreference> Preference(uint32_t alignment) {
@@ -202,7 +210,7 @@ class Planner {
       return (bytes + kWorkspaceAlignment - 1) / kWorkspaceAlignment * kWorkspaceAlignment;
     };
     const auto bytes = [&](uint64_t rows, uint64_t columns, DType dtype) {
-      return rounded(static_cast<int64_t>(rows * columns) * SizeOf(dtype));
+      return rounded(static_cast<int64_t>(p.count * rows * columns) * SizeOf(dtype));
     };
     const int64_t x = bytes(p.m, p.k, p.dtype), w = bytes(p.k, p.n, p.dtype), y = bytes(p.m, p.n, p.result);
     const int64_t bias = x + w + y, mask = bias + rounded(p.bias_bytes()), workspace = mask + rounded(p.mask_bytes());

@@ -23,6 +23,7 @@ struct MatMulProduct {
   NodeEpilogue epilogue;
   std::optional<size_t> bias_operand;  // whose rows are added up, too: 0 is x, 1 is w
   ReluMask mask = ReluMask::kNone;
+  uint64_t count = 1;  // of such products, one behind the other; of several nothing but the products
 
   std::string Key() const;
   MatMulProduct Alone() const;
@@ -43,7 +44,7 @@ struct MatMulProduct {
 
 MatMulProduct ProductOf(const LocalNode& node);
 
-// kInvalidArgument: integers, or nothing to add up.
+// kInvalidArgument: integers, nothing to add up, or more products than the library counts.
 absl::Status CheckProduct(const LocalNode& node);
 
 }  // namespace partita

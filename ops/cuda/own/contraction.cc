@@ -9,10 +9,10 @@ namespace partita {
 
 namespace {
 
-launch::MatMulSizes SizesOf(const LocalNode& node) {
-  const ProductSizes sizes = MakeProductSizes(node);
+launch::MatMulSizes Launched(const ProductSizes& sizes) {
   return {sizes.m, sizes.n, sizes.k, sizes.transpose_x, sizes.transpose_w};
 }
+launch::MatMulSizes SizesOf(const LocalNode& node) { return Launched(MakeProductSizes(node)); }
 
 // Of operands of one type into a result of another: the same, or its accumulator.
 LaunchError Multiply(DType from, DType to, const launch::MatMulSizes& sizes, const launch::EpilogueLaunch& epilogue,
@@ -28,6 +28,13 @@ absl::StatusOr<PreparedCudaKernel> CudaMatMul(const LocalNode& node) {
   const int activation = EpilogueOf(node).activation;
   return OwnFloatingKernel(node, [=, from = Input(node, 0).dtype](const KernelArguments& a, DType to, CudaQueue q) {
     return Multiply(from, to, sizes, {In(a, 2), activation}, a, q);
+  });
+}
+
+absl::StatusOr<PreparedCudaKernel> CudaBatchMatMul(const LocalNode& node) {
+  const ProductBatch batch = MakeProductBatch(node);
+  return OwnFloatingKernel(node, [batch](const KernelArguments& a, DType dtype, CudaQueue q) {
+    return launch::BatchMatMul(dtype, batch.count, Launched(batch.each), In(a, 0), In(a, 1), Out(a, 0), q);
   });
 }
 

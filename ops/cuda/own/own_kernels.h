@@ -36,6 +36,7 @@ absl::StatusOr<PreparedCudaKernel> CudaHaloExchangeAdjoint(const LocalNode& node
 
 // contraction.cc
 absl::StatusOr<PreparedCudaKernel> CudaMatMul(const LocalNode& node);
+absl::StatusOr<PreparedCudaKernel> CudaBatchMatMul(const LocalNode& node);
 absl::StatusOr<PreparedCudaKernel> CudaMatMulBiasGrad(const LocalNode& node);
 absl::StatusOr<PreparedCudaKernel> CudaMatMulReluMask(const LocalNode& node);
 absl::StatusOr<PreparedCudaKernel> CudaMatMulReluGrad(const LocalNode& node);

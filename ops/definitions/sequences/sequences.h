@@ -10,6 +10,8 @@ namespace partita {
 OpDefinition AttentionOp();
 OpDefinition AttentionContextOp();
 OpDefinition AttentionContextGradOp();
+// batch_matmul.cc
+OpDefinition BatchMatMulOp();
 // lstm.cc
 OpDefinition LstmOp();
 OpDefinition LstmStepsOp();

@@ -1,4 +1,5 @@
-// matmul and convolution on our own matrix product, for f64 (which oneDNN refuses) and as f32's second choice.
+// matmul, batch_matmul and convolution on our own matrix product, for f64 (which oneDNN refuses) and as f32's second
+// choice.
 //
 // A sample's windows are laid out as a matrix, a row per output pixel and a column per weight of a filter ("im2col"):
 //   y = columns w^T        dcolumns = dy w, added back to dx        dw = dy^T columns, summed over samples
@@ -6,6 +7,7 @@
 
 #include "ops/functors/epilogue.h"
 #include "ops/host/fast/fast_kernels.h"
+#include "ops/host/kernel/parallel.h"
 #include "ops/host/products/gemm.h"
 #include "ops/host/products/matrix_product.h"
 #include "ops/values/gradient_terms.h"
@@ -97,6 +99,13 @@ void ApplyEpilogue(const Epilogue<T>& epilogue, T* y, int64_t rows, int64_t chan
   }
 }
 
+template <typename T>
+void Multiply(const ProductSizes& sizes, const T* x, const T* w, T* y, T* workspace) {
+  const auto [m, n, k, transpose_x, transpose_w] = sizes;
+  Gemm(m, n, k, {x, transpose_x ? 1 : k, transpose_x ? m : 1}, {w, transpose_w ? 1 : n, transpose_w ? k : 1}, y, n,
+       false, workspace);
+}
+
 // Sizes of a product that repay its packing.
 constexpr int64_t kLeast = 64, kLeastProducts = 1 << 20;
 
@@ -165,17 +174,33 @@ absl::StatusOr<PreparedKernel> Im2ColConv2dWeightGrad(const LocalNode& node) {
 }
 
 absl::StatusOr<PreparedKernel> BlockedMatMul(const LocalNode& node) {
-  const auto [m, n, k, transpose_x, transpose_w] = MakeProductSizes(node);
+  const ProductSizes sizes = MakeProductSizes(node);
   const int activation = EpilogueOf(node).activation;
   return PreparedFloating(
       node.outputs[0].dtype,
       [=]<typename T>(const KernelArguments& a) {
-        const MatrixView<T> x{In<T>(a, 0), transpose_x ? 1 : k, transpose_x ? m : 1};
-        const MatrixView<T> w{In<T>(a, 1), transpose_w ? 1 : n, transpose_w ? k : 1};
-        Gemm(m, n, k, x, w, Out<T>(a, 0), n, false, Scratch<T>(a));
-        ApplyEpilogue(Epilogue<T>{In<T>(a, 2), activation}, Out<T>(a, 0), m, n, n);
+        Multiply(sizes, In<T>(a, 0), In<T>(a, 1), Out<T>(a, 0), Scratch<T>(a));
+        ApplyEpilogue(Epilogue<T>{In<T>(a, 2), activation}, Out<T>(a, 0), sizes.m, sizes.n, sizes.n);
       },
       kGemmWorkspaceElements * SizeOf(node.outputs[0].dtype));
+}
+
+// Threads take products as they come free.
+absl::StatusOr<PreparedKernel> BlockedBatchMatMul(const LocalNode& node) {
+  const ProductBatch batch = MakeProductBatch(node);
+  const auto& [m, n, k, transpose_x, transpose_y] = batch.each;
+  const bool small = batch.count * m * n * k < kParallelElements;
+  const int threads = small ? 1 : static_cast<int>(std::clamp<int64_t>(batch.count, 1, MaxThreads()));
+  return PreparedFloating(
+      node.outputs[0].dtype,
+      [=]<typename T>(const KernelArguments& a) {
+        const auto& [m, n, k, transpose_x, transpose_y] = batch.each;
+        ParallelTasks(threads, batch.count, [&](int thread, int64_t i) {
+          Multiply(batch.each, In<T>(a, 0) + i * m * k, In<T>(a, 1) + i * k * n, Out<T>(a, 0) + i * m * n,
+                   Scratch<T>(a) + thread * kGemmWorkspaceElements);
+        });
+      },
+      threads * kGemmWorkspaceElements * SizeOf(node.outputs[0].dtype));
 }
 
 absl::StatusOr<PreparedKernel> PackedMatMul(const LocalNode& node) {

@@ -13,6 +13,7 @@ absl::StatusOr<PreparedKernel> Im2ColConv2d(const LocalNode& node);
 absl::StatusOr<PreparedKernel> Im2ColConv2dInputGrad(const LocalNode& node);  // and conv2d_input_grad_sum
 absl::StatusOr<PreparedKernel> Im2ColConv2dWeightGrad(const LocalNode& node);
 absl::StatusOr<PreparedKernel> BlockedMatMul(const LocalNode& node);
+absl::StatusOr<PreparedKernel> BlockedBatchMatMul(const LocalNode& node);
 absl::StatusOr<PreparedKernel> PackedMatMul(const LocalNode& node);  // f32
 
 // weight_grad.cc

@@ -20,6 +20,7 @@ absl::StatusOr<PreparedKernel> OneDnnConv2dInputGrad(const LocalNode& node);
 absl::StatusOr<PreparedKernel> OneDnnConv2dInputGradSum(const LocalNode& node);  // of single pixels
 absl::StatusOr<PreparedKernel> OneDnnConv2dWeightGrad(const LocalNode& node);
 absl::StatusOr<PreparedKernel> OneDnnMatMul(const LocalNode& node);
+absl::StatusOr<PreparedKernel> OneDnnBatchMatMul(const LocalNode& node);
 
 }  // namespace partita
 

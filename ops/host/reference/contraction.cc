@@ -1,4 +1,4 @@
-// Reference kernels of matmul and of convolution with its two gradients: the definitions as loops.
+// Reference kernels of matmul, batch_matmul and convolution with its two gradients: the definitions as loops.
 //
 //   y[n,i,j,o] = sum over (p,q,k) of x[n, i*stride + p*dilation - top, j*stride + q*dilation - left, g*K + k]
 //   w[o,p,q,k]
@@ -52,6 +52,21 @@ void ForEveryProduct(const Convolution& conv, const F& f) {
   });
 }
 
+template <typename T>
+void Multiply(const ProductSizes& sizes, const T* x, const T* w, const Epilogue<T>& epilogue, T* y) {
+  const auto [m, n, k, transpose_x, transpose_w] = sizes;
+  for (int64_t i = 0; i < m; ++i) {
+    for (int64_t j = 0; j < n; ++j) {
+      double sum = 0;
+      for (int64_t l = 0; l < k; ++l) {
+        sum += static_cast<double>(transpose_x ? x[l * m + i] : x[i * k + l]) *
+               static_cast<double>(transpose_w ? w[j * k + l] : w[l * n + j]);
+      }
+      y[i * n + j] = static_cast<T>(epilogue(sum, j));
+    }
+  }
+}
+
 // A convolution kernel whose output, `elements` sums, is accumulated in double in the workspace.
 // add(arguments, type, sums) adds all products.
 template <typename F>
@@ -71,22 +86,22 @@ absl::StatusOr<PreparedKernel> AccumulatingKernel(const LocalTensor& output, F a
 }  // namespace
 
 absl::StatusOr<PreparedKernel> ReferenceMatMul(const LocalNode& node) {
-  const auto [m, n, k, transpose_x, transpose_w] = MakeProductSizes(node);
   const NodeEpilogue after = EpilogueOf(node);
-  return PreparedFloating(node.outputs[0].dtype, [=]<typename T>(const KernelArguments& a) {
-    const T *x = In<T>(a, 0), *w = In<T>(a, 1);
+  const auto multiply = [sizes = MakeProductSizes(node), after]<typename T>(const KernelArguments& a) {
     const Epilogue<T> epilogue{after.bias ? In<T>(a, 2) : nullptr, after.activation};
-    for (int64_t i = 0; i < m; ++i) {
-      for (int64_t j = 0; j < n; ++j) {
-        double sum = 0;
-        for (int64_t l = 0; l < k; ++l) {
-          sum += static_cast<double>(transpose_x ? x[l * m + i] : x[i * k + l]) *
-                 static_cast<double>(transpose_w ? w[j * k + l] : w[l * n + j]);
-        }
-        Out<T>(a, 0)[i * n + j] = static_cast<T>(epilogue(sum, j));
-      }
+    Multiply(sizes, In<T>(a, 0), In<T>(a, 1), epilogue, Out<T>(a, 0));
+  };
+  return PreparedFloating(node.outputs[0].dtype, multiply);
+}
+
+absl::StatusOr<PreparedKernel> ReferenceBatchMatMul(const LocalNode& node) {
+  const auto multiply = [batch = MakeProductBatch(node)]<typename T>(const KernelArguments& a) {
+    const auto& [m, n, k, transpose_x, transpose_y] = batch.each;
+    for (int64_t i = 0; i < batch.count; ++i) {
+      Multiply(batch.each, In<T>(a, 0) + i * m * k, In<T>(a, 1) + i * k * n, Epilogue<T>{}, Out<T>(a, 0) + i * m * n);
     }
-  });
+  };
+  return PreparedFloating(node.outputs[0].dtype, multiply);
 }
 
 // The product, then the sum of the rows of an operand.

@@ -38,6 +38,7 @@ absl::StatusOr<PreparedKernel> ReferenceMeanSquaredErrorGrad(const LocalNode& no
 
 // contraction.cc
 absl::StatusOr<PreparedKernel> ReferenceMatMul(const LocalNode& node);
+absl::StatusOr<PreparedKernel> ReferenceBatchMatMul(const LocalNode& node);
 absl::StatusOr<PreparedKernel> ReferenceMatMulBiasGrad(const LocalNode& node);
 absl::StatusOr<PreparedKernel> ReferenceMatMulReluMask(const LocalNode& node);
 absl::StatusOr<PreparedKernel> ReferenceMatMulReluGrad(const LocalNode& node);

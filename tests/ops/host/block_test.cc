@@ -137,6 +137,14 @@ TEST(EmptyBlocks, MatMulOverNothingIsZero) {
   EXPECT_EQ(outputs[0], Values(12, 0));
 }
 
+TEST(EmptyBlocks, BatchMatMulOverNothingIsZero) {
+  const LocalNode node = WholeNode("batch_matmul", {{"transpose_x", true}}, {F32({2, 6, 3}), F32({2, 6, 4})});
+  const auto outputs = RunPart(node, SuitableInputs(node, 6), {}, [](LocalNode& n) {
+    for (auto& input : n.inputs) Narrow(*input, 1, 2, 2);
+  });
+  EXPECT_EQ(outputs[0], Values(24, 0));
+}
+
 // All inputs and outputs empty in the first dimension: nothing is read or written, nothing fails.
 TEST(EmptyBlocks, NoSamplesAreNoWork) {
   for (const KernelCase& c : AllCases()) {

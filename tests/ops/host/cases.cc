@@ -376,6 +376,7 @@ CaseTable MakeTable() {
   AddSequenceProducts(table);
   AddAttention(table);
   AddPixels(table);
+  AddBatchProducts(table);
   return table;
 }
 

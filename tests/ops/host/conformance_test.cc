@@ -21,8 +21,9 @@ namespace {
 double Tolerance(const std::string& op, DType dtype) {
   if (dtype == DType::kF64) return 1e-13;
   static const auto& contractions = *new std::set<std::string>{
-      "conv2d", "conv2d_epilogue", "conv2d_input_grad", "conv2d_input_grad_sum", "conv2d_weight_grad",
-      "matmul", "matmul_epilogue", "matmul_bias_grad",  "matmul_relu_mask",      "matmul_relu_grad"};
+      "conv2d",      "conv2d_epilogue", "conv2d_input_grad", "conv2d_input_grad_sum", "conv2d_weight_grad",
+      "matmul",      "matmul_epilogue", "matmul_bias_grad",  "matmul_relu_mask",      "matmul_relu_grad",
+      "batch_matmul"};
   if (contractions.count(op) > 0) return 5e-6;
   if (op.rfind("batch_norm", 0) == 0 || op.rfind("layer_norm", 0) == 0 || op.rfind("bias_grad", 0) == 0) return 5e-6;
   if (op.rfind("lstm", 0) == 0 || op.rfind("attention", 0) == 0) return 5e-6;

@@ -16,6 +16,29 @@ void AddSequenceProducts(CaseTable& table) {
   table.Add("bias_grad", {}, {dy});
 }
 
+// Of one leading dimension and of more; of matrices that are vectors; the last are worth several threads.
+void AddBatchProducts(CaseTable& table) {
+  struct Sizes {
+    Shape leading;
+    int64_t m, n, k;
+  };
+  const std::vector<Sizes> all = {{{1}, 1, 1, 1},        {{3}, 7, 10, 13},      {{2, 3}, 5, 9, 1},
+                                  {{2, 1, 3}, 1, 6, 17}, {{2, 2}, 33, 47, 300}, {{70}, 9, 33, 20}};
+  const auto matrices = [](Shape leading, int64_t rows, int64_t columns, bool transposed) {
+    leading.push_back(transposed ? columns : rows);
+    leading.push_back(transposed ? rows : columns);
+    return F32(std::move(leading));
+  };
+  for (const bool x : {false, true}) {
+    for (const bool y : {false, true}) {
+      for (const auto& [leading, m, n, k] : all) {
+        table.Add("batch_matmul", {{"transpose_x", x}, {"transpose_y", y}},
+                  {matrices(leading, m, k, x), matrices(leading, k, n, y)});
+      }
+    }
+  }
+}
+
 // With everything that may be absent, and without; sizes that fill no vector and no tile.
 void AddRecurrences(CaseTable& table) {
   struct Sizes {

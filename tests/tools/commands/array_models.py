@@ -9,6 +9,8 @@ def node(name, op, *inputs, **attributes):
     def value(v):
         if isinstance(v, str):
             return f'text: "{v}"'
+        if isinstance(v, bool):
+            return f"boolean: {str(v).lower()}"
         return f"integers {{ values: {list(v)} }}" if isinstance(v, (list, tuple)) else f"number: {v}"
     return (f'nodes {{ name: "{name}" op: "{op}" ' + " ".join(f'inputs: "{i}"' for i in inputs) + " " +
             " ".join(f'attributes {{ name: "{a}" {value(v)} }}' for a, v in attributes.items()) + " }\n")
@@ -72,6 +74,26 @@ def two_inputs(batch):
                  dense("told", "numbers", [4, 8]) + node("both", "add", "seen", "told") + node("relu", "relu", "both") +
                  dense("logits", "relu", [8, 3]) + node("loss", "softmax_cross_entropy", "logits", "labels") +
                  node("accuracy", "accuracy", "logits", "labels"), "loss", ["accuracy"])
+
+
+def attention(batch, places=6, channels=8, heads=2):
+    """A sequence into three classes: attention of products of activations, and a residual."""
+    def split(name):
+        return (dense(name, "x", [channels, channels]) +
+                node(name + "/apart", "reshape", name, shape=[batch, places, heads, channels // heads]) +
+                node(name + "/heads", "transpose", name + "/apart", permutation=[0, 2, 1, 3]))
+    return graph(node("x", "input", shape=[batch, places, channels]) +
+                 node("class", "input", dtype="i32", shape=[batch]) + split("q") + split("k") + split("v") +
+                 node("scores", "batch_matmul", "q/heads", "k/heads", transpose_y=True) +
+                 node("scaled", "scale", "scores", factor=(channels // heads) ** -0.5) +
+                 node("shares", "softmax", "scaled") + node("context", "batch_matmul", "shares", "v/heads") +
+                 node("back", "transpose", "context", permutation=[0, 2, 1, 3]) +
+                 node("joined", "reshape", "back", shape=[batch, places, channels]) +
+                 dense("out", "joined", [channels, channels]) + node("y", "add", "x", "out") +
+                 node("flat", "reshape", "y", shape=[batch, places * channels]) +
+                 dense("logits", "flat", [places * channels, 3]) +
+                 node("loss", "softmax_cross_entropy", "logits", "class") +
+                 node("right", "accuracy", "logits", "class"), "loss", ["right"])
 
 
 def class_data(count, seed):

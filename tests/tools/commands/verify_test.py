@@ -5,7 +5,7 @@ import os
 import unittest
 
 from tests.tools.commands import array_writer as write
-from tests.tools.commands.array_models import dense, graph, in_sets, node, number_data, own_regression
+from tests.tools.commands.array_models import attention, dense, graph, in_sets, node, number_data, own_regression
 from tests.tools.commands.trainer_case import LENET, TrainerCase, example
 
 BUILD_MODEL = os.path.abspath("tools/models/build_model")
@@ -66,6 +66,22 @@ class VerifyTest(TrainerCase):
         for flags in ([], ["--dp=2"], ["--micro-batches=2"]):
             self.call("train", "--mock-data", "--steps=2", *flags, "flat.pbtxt")
             self.call("verify", "--mock-data", "--precision=f64", *flags, "flat.pbtxt")
+
+    def test_attention_of_products(self):
+        """Under flags, and by heads: products of q, k and v by their outputs, the last by its inputs."""
+        with open(self.path("attention.pbtxt"), "w", encoding="utf-8") as file:
+            file.write(attention(8))
+        with open(self.path("heads.pbtxt"), "w", encoding="utf-8") as file:
+            file.write('schema_version: 1\nmesh { name: "model" size: 2 }\n' + "".join(
+                f'ops {{ pattern: "{node}" axes {{ axis: "model" split: "{split}" }} }}\n'
+                for node, split in (("q", "output_channels"), ("k", "output_channels"), ("v", "output_channels"),
+                                    ("out", "input_channels"))))
+        for flags in ([], ["--dp=2"], ["--mp=2"], ["--dp=2", "--mp=2"], ["--dp=2", "--micro-batches=2"],
+                      ["--strategy=heads.pbtxt"]):
+            with self.subTest(flags=flags):
+                self.train(*flags, "attention.pbtxt")
+                for precision in ("f64", "f32", "bf16"):
+                    self.call("verify", "--mock-data", "--precision=" + precision, *flags, "attention.pbtxt")
 
     def test_noise_is_no_difference(self):
         # Before a batch norm the gradient of a bias is 0, but for rounding.

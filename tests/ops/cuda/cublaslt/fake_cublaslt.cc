@@ -111,6 +111,22 @@ cublasStatus_t SetOperation(cublasLtMatmulDesc_t raw, cublasLtMatmulDescAttribut
   }
 }
 
+cublasStatus_t SetMatrix(cublasLtMatrixLayout_t raw, cublasLtMatrixLayoutAttribute_t name, const void* value,
+                         size_t bytes) {
+  ENTER();
+  auto* const matrix = Find<Matrix>(raw, fake->matrices);
+  if (matrix == nullptr) return Refuse(CUBLAS_STATUS_INVALID_VALUE, "a matrix's descriptor does not exist");
+  const auto take = [&](auto& slot) { return Take(&slot, sizeof(slot), value, bytes); };
+  switch (name) {
+    case CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT:
+      return take(matrix->batch);
+    case CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET:
+      return take(matrix->stride);
+    default:
+      return Refuse(CUBLAS_STATUS_INVALID_VALUE, fmt::format("attribute {} of a matrix", static_cast<int>(name)));
+  }
+}
+
 cublasStatus_t SetPreference(cublasLtMatmulPreference_t raw, cublasLtMatmulPreferenceAttributes_t name,
                              const void* value, size_t bytes) {
   ENTER();
@@ -238,6 +254,7 @@ cublasStatus_t ReadProduct(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc, c
   fake->places_run.push_back(algorithm.place);
   fake->compute_types.push_back(problem->operation.compute);
   fake->epilogues_run.push_back(problem->operation.epilogue);
+  fake->batches_run.push_back(problem->d.batch);
   return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -300,6 +317,7 @@ FakeCublasLt::FakeCublasLt() {
     return Make(out, Matrix{type, rows, columns, leading}, fake->matrices);
   };
   api_.cublasLtMatrixLayoutDestroy = [](cublasLtMatrixLayout_t p) { return Drop<Matrix>(p, fake->matrices); };
+  api_.cublasLtMatrixLayoutSetAttribute = SetMatrix;
 }
 
 FakeCublasLt::~FakeCublasLt() { fake = nullptr; }

@@ -44,6 +44,7 @@ class FakeCublasLt {
   bool epilogues = true;                           // are known to the heuristics
   bool masks = true;                               // and so are those with masks of a relu
   std::vector<cublasLtEpilogue_t> epilogues_run;
+  std::vector<int32_t> batches_run;   // how many products a call computed
   std::vector<std::string> refusals;  // why calls were refused that broke a rule of the library
 
   // Of the table's functions.

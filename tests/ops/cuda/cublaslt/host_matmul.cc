@@ -133,13 +133,27 @@ void ComputeAs(const Problem& p, const Operands& at) {
   if (p.operation.sums_b()) SumOverInner<Y>(b.elements, n, k, b_j, b_l, sums);
 }
 
-}  // namespace
-
-void Compute(const Problem& problem, const Operands& operands) {
+void ComputeOne(const Problem& problem, const Operands& operands) {
   if (problem.a.type == CUDA_R_64F) return ComputeAs<double, double, double>(problem, operands);
   if (problem.a.type == CUDA_R_32F) return ComputeAs<float, float, float>(problem, operands);
   if (problem.d.type == CUDA_R_32F) return ComputeAs<Bf16, float, float>(problem, operands);
   return ComputeAs<Bf16, Bf16, float>(problem, operands);
+}
+
+}  // namespace
+
+void Compute(const Problem& problem, const Operands& operands) {
+  for (int32_t i = 0; i < problem.d.batch; ++i) {
+    const auto at = [i](const void* first, const Matrix& matrix) {
+      return static_cast<const char*>(first) + i * matrix.stride * SizeOf(matrix.type);
+    };
+    Operands one = operands;
+    one.a = at(operands.a, problem.a);
+    one.b = at(operands.b, problem.b);
+    one.c = at(operands.c, problem.c);
+    one.d = const_cast<char*>(at(operands.d, problem.d));
+    ComputeOne(problem, one);
+  }
 }
 
 }  // namespace partita::fake_cublaslt

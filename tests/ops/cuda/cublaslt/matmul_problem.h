@@ -37,11 +37,18 @@ struct Operation {
   bool has_mask() const { return writes_mask() || reads_mask(); }
 };
 
-// Column-major.
+inline int64_t SizeOf(cudaDataType type) { return type == CUDA_R_64F ? 8 : type == CUDA_R_32F ? 4 : 2; }
+
+// Column-major; `batch` of them, each `stride` elements behind the one before.
 struct Matrix {
   cudaDataType type;
   uint64_t rows, columns;
   int64_t leading;
+  int32_t batch = 1;
+  int64_t stride = 0;
+
+  // From the first element of a matrix to behind its last.
+  int64_t extent() const { return (static_cast<int64_t>(columns) - 1) * leading + static_cast<int64_t>(rows); }
 };
 
 // D = epilogue(alpha op(A) op(B) + beta C).

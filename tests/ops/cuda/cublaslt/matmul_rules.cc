@@ -18,10 +18,13 @@ Verdict NotSupported(fmt::format_string<Arguments...> text, Arguments&&... argum
   return {CUBLAS_STATUS_NOT_SUPPORTED, fmt::format(text, std::forward<Arguments>(arguments)...)};
 }
 
+std::array<std::pair<char, const Matrix*>, 4> MatricesOf(const Problem& p) {
+  return {{{'A', &p.a}, {'B', &p.b}, {'C', &p.c}, {'D', &p.d}}};
+}
+
 Verdict CheckLayouts(const Problem& p) {
   const Operation& o = p.operation;
-  const std::array<std::pair<char, const Matrix*>, 4> all = {{{'A', &p.a}, {'B', &p.b}, {'C', &p.c}, {'D', &p.d}}};
-  for (const auto& [name, matrix] : all) {
+  for (const auto& [name, matrix] : MatricesOf(p)) {
     if (matrix->rows == 0 || matrix->columns == 0) return Invalid("{} is empty", name);
     if (matrix->leading < static_cast<int64_t>(matrix->rows)) {
       return Invalid("the leading dimension of {} is {}, less than its {} rows", name, matrix->leading, matrix->rows);
@@ -37,6 +40,21 @@ Verdict CheckLayouts(const Problem& p) {
     return Invalid("C is {} x {}, the product {} x {}", p.c.rows, p.c.columns, m, n);
   }
   if (p.c.type != p.d.type) return NotSupported("C and D are of two types");
+  return {};
+}
+
+// Operands of several products may overlap, and one matrix may serve them all; results may not.
+Verdict CheckBatches(const Problem& p) {
+  for (const auto& [name, matrix] : MatricesOf(p)) {
+    if (matrix->batch < 1) return Invalid("{} has {} matrices", name, matrix->batch);
+    if (matrix->batch != p.d.batch) return Invalid("{} has {} matrices, D {}", name, matrix->batch, p.d.batch);
+    if (matrix->stride < 0) return Invalid("the matrices of {} are {} elements apart", name, matrix->stride);
+  }
+  if (p.d.batch == 1) return {};
+  if (p.d.stride < p.d.extent()) {
+    return Invalid("the matrices of D are {} elements apart and take {}", p.d.stride, p.d.extent());
+  }
+  if (p.operation.epilogue != CUBLASLT_EPILOGUE_DEFAULT) return NotSupported("an epilogue of several products");
   return {};
 }
 
@@ -91,6 +109,7 @@ Verdict CheckEpilogue(const Problem& p) {
 
 Verdict CheckProblem(const Problem& problem) {
   if (Verdict verdict = CheckLayouts(problem); !verdict.ok()) return verdict;
+  if (Verdict verdict = CheckBatches(problem); !verdict.ok()) return verdict;
   if (Verdict verdict = CheckTypes(problem); !verdict.ok()) return verdict;
   return CheckEpilogue(problem);
 }
@@ -112,6 +131,8 @@ uint64_t ShapeOf(const Problem& p) {
     add(matrix->rows);
     add(matrix->columns);
     add(matrix->leading);
+    add(matrix->batch);
+    add(matrix->stride);
   }
   const Operation& o = p.operation;
   add(o.compute);
@@ -156,16 +177,14 @@ Verdict CheckCall(const Problem& problem, const Algorithm& algorithm, const Oper
 }
 
 std::vector<std::pair<const void*, int64_t>> MemoryOf(const Problem& p, const Operands& at) {
-  const auto size_of = [](cudaDataType type) { return type == CUDA_R_64F ? 8 : type == CUDA_R_32F ? 4 : 2; };
-  const auto bytes = [&](const Matrix& matrix) {
-    const auto rows = static_cast<int64_t>(matrix.rows), columns = static_cast<int64_t>(matrix.columns);
-    return ((columns - 1) * matrix.leading + rows) * size_of(matrix.type);
+  const auto bytes = [](const Matrix& matrix) {
+    return ((matrix.batch - 1) * matrix.stride + matrix.extent()) * SizeOf(matrix.type);
   };
   std::vector<std::pair<const void*, int64_t>> memory = {{at.a, bytes(p.a)}, {at.b, bytes(p.b)}, {at.d, bytes(p.d)}};
   if (at.beta != 0) memory.emplace_back(at.c, bytes(p.c));
   const uint64_t biases = p.operation.sums_b() ? p.d.columns : p.d.rows;
   if (p.operation.has_bias()) {
-    memory.emplace_back(p.operation.bias, static_cast<int64_t>(biases) * size_of(p.d.type));
+    memory.emplace_back(p.operation.bias, static_cast<int64_t>(biases) * SizeOf(p.d.type));
   }
   if (p.operation.has_mask()) {
     memory.emplace_back(p.operation.mask, static_cast<int64_t>(p.d.columns) * p.operation.mask_bits / 8);

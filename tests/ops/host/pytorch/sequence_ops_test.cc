@@ -79,5 +79,20 @@ TEST(Transpose, IsThatOfPyTorch) {
   EXPECT_EQ(Reference(node, {pytorch::kTranspose.x}), pytorch::kTranspose.y);
 }
 
+// Its gradients are such products as well.
+TEST(BatchMatMul, IsThatOfPyTorch) {
+  const pytorch::BatchProduct& of = pytorch::kBatchProduct;
+  const Shape queries(pytorch::kQueries.begin(), pytorch::kQueries.end());
+  const Shape keys(pytorch::kKeys.begin(), pytorch::kKeys.end());
+  const TensorType x = F64(queries), y = F64(keys), z = F64({queries[0], queries[1], queries[2], keys[2]});
+  const auto product = [](const char* transposed, const TensorType& left, const TensorType& right) {
+    return WholeNode("batch_matmul", transposed == nullptr ? Attributes() : Attributes{{transposed, true}},
+                     {left, right});
+  };
+  EXPECT_LE(Distance(Reference(product("transpose_y", x, y), {of.x, of.y}), of.z), kTolerance);
+  EXPECT_LE(Distance(Reference(product(nullptr, z, y), {of.dz, of.y}), of.dx), kTolerance);
+  EXPECT_LE(Distance(Reference(product("transpose_x", z, x), {of.dz, of.x}), of.dy), kTolerance);
+}
+
 }  // namespace
 }  // namespace partita
