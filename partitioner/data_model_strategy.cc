@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 
 #include "runtime/base/status.h"
 
@@ -28,17 +29,23 @@ bool SplitsElements(const Rule& rule) {
          std::all_of(rule.outputs.begin(), rule.outputs.end(), one);
 }
 
-// What is said of single nodes over the axis `model`; nothing: the node follows its input.
+// Whether a rule splits dimension 1 of a value, and nothing of it belongs together.
+bool SplitsHeads(const Pattern& pattern) {
+  return pattern.kind == AxisLayout::Kind::kSplit && pattern.dimension == 1 && pattern.unit == 1;
+}
+
+// What is said of single nodes over the axis `model`, in the order of the graph; nothing: the node follows its input.
 class GroupSplits {
  public:
   GroupSplits(const Graph& forward, int model, const DataModelOptions& options)
       : forward_(forward), model_(model), options_(options) {}
 
-  std::optional<std::string> Of(const Node& node) const {
+  std::optional<std::string> Of(const Node& node) {
     const OpDefinition& op = *node.op;
     if (op.role == Role::kConvolution) return OfLayer(node, options_.convolutions);
     if (op.role == Role::kProduct) return OfLayer(node, options_.dense);
     if (op.role == Role::kInput) return OfInput(node);
+    if (std::optional<std::string> split = OfHeads(node)) return split;
     if (op.classes >= 0) return options_.dense == LayerSplit::kSamples ? "samples" : "replicate";
     if (op.role == Role::kConcat) return OfConcat(node);
     if (op.view) return OfReshape(node);
@@ -52,6 +59,36 @@ class GroupSplits {
     if (split == LayerSplit::kRows) return HasSplit(forward_, node, "height") ? "height" : "replicate";
     const bool enough = forward_.type(node.outputs[0]).shape.back() >= model_;
     return enough && HasSplit(forward_, node, "output_channels") ? "output_channels" : "replicate";
+  }
+
+  // A product of two activations [n,h,..] is split by its heads, and so is what follows it: softmax too, so that no
+  // scores are gathered.
+  std::optional<std::string> OfHeads(const Node& node) {
+    if (node.outputs.empty() || node.inputs.empty()) return std::nullopt;
+    const Shape& y = forward_.type(node.outputs[0]).shape;
+    const bool channels = options_.dense == LayerSplit::kChannels && ClassOf(node.outputs[0]) == LayerSplit::kChannels;
+    if (y.size() < 4 || y[1] < model_ || !channels) return std::nullopt;
+    const auto by_heads = [this](ValueId input) { return by_heads_.contains(input); };
+    if (!MultipliesActivations(node) && std::none_of(node.inputs.begin(), node.inputs.end(), by_heads)) {
+      return std::nullopt;
+    }
+    for (const Rule& rule : RulesOf(forward_, node)) {
+      bool splits = SplitsHeads(rule.outputs[0]);
+      for (size_t i = 0; i < node.inputs.size(); ++i) {
+        splits = splits && (!by_heads(node.inputs[i]) || SplitsHeads(rule.inputs[i]));
+      }
+      if (!splits) continue;
+      by_heads_.insert(node.outputs[0]);
+      return rule.name;
+    }
+    return std::nullopt;
+  }
+
+  // As layers do, but without a weight.
+  bool MultipliesActivations(const Node& node) const {
+    const auto weight = [](const InputDefinition& input) { return input.parameter; };
+    return std::none_of(node.op->inputs.begin(), node.op->inputs.end(), weight) &&
+           HasSplit(forward_, node, "input_channels");
   }
 
   bool GathersAtOnce() const { return options_.input_gradients == InputGradients::kAllReduce; }
@@ -91,6 +128,7 @@ class GroupSplits {
   const Graph& forward_;
   const int model_;
   const DataModelOptions& options_;
+  std::set<ValueId> by_heads_;  // values that are split so
 };
 
 }  // namespace
@@ -103,7 +141,7 @@ absl::StatusOr<Strategy> DataModelStrategy(const Graph& forward, int data, int m
     return InvalidArgument("--dp {} --mp {}: both must be at least 1", data, model);
   }
   if (options.dense == LayerSplit::kRows) return InvalidArgument("dense layers have no rows of images to split");
-  const GroupSplits splits(forward, model, options);
+  GroupSplits splits(forward, model, options);
   for (NodeId id = 0; id < static_cast<NodeId>(forward.nodes().size()); ++id) {
     const std::optional<std::string> split = splits.Of(forward.node(id));
     if (split) strategy.ops.push_back({forward.name(id), {{"model", Split(*split)}}, {}});

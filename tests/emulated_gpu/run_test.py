@@ -5,6 +5,7 @@ import os
 import unittest
 
 from tests.emulated_gpu.emulated_case import EmulatedCase
+from tests.tools.commands.array_models import attention
 from tests.tools.commands.trainer_case import LENET, MLP, example
 
 
@@ -34,6 +35,14 @@ class RunTest(EmulatedCase):
                 own = self.saved(*flags, name="own")
                 shared = self.saved(*flags, name="shared", command="launch", GPUS=4)
                 self.assertEqual(shared, own)
+
+    def test_attention_of_products_equals_one_gpu(self):
+        with open(self.path("attention.pbtxt"), "w", encoding="utf-8") as file:
+            file.write(attention(8))
+        for flags in ([], ["--dp=2", "--mp=2"]):
+            for precision in ("f32", "bf16"):
+                with self.subTest(flags=flags, precision=precision):
+                    self.on_gpu("verify", "--precision=" + precision, *flags, "attention.pbtxt", GPUS=4)
 
     def test_another_gpu_than_the_first(self):
         expected = self.saved("--dp=2")

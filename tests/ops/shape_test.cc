@@ -356,6 +356,9 @@ TEST(Flops, CountMultiplyAddsTwice) {
   const Attributes plain = *CompleteAttributes(*Ops().Find("matmul"), {});
   const TensorType a = F32({4, 6}), b = F32({6, 8});
   EXPECT_EQ(Ops().Find("matmul")->flops({plain, {&a, &b}, {F32({4, 8})}}), 2.0 * 4 * 6 * 8);
+  const Attributes turned = *CompleteAttributes(*Ops().Find("batch_matmul"), {{"transpose_x", true}});
+  const TensorType q = F32({5, 3, 6, 4}), k = F32({5, 3, 6, 8});
+  EXPECT_EQ(Ops().Find("batch_matmul")->flops({turned, {&q, &k}, {F32({5, 3, 4, 8})}}), 2.0 * 5 * 3 * 4 * 6 * 8);
 }
 
 // 3 samples of 5 places; 4 units with 2 outputs: four products with w_h [2,16], one with the projection, and what is

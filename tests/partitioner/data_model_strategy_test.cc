@@ -2,6 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+#include <string>
+#include <utility>
+
+#include "ops/graph_builder.h"
+#include "ops/registry.h"
 #include "tests/graph/two_layers.h"
 
 namespace partita {
@@ -50,6 +56,28 @@ TEST(DataModelStrategy, InputGradientsInBothForms) {
   };
   EXPECT_EQ(moves_of(InputGradients::kAllReduce), "h@all_gather z@all_gather a@d@all_reduce ");
   EXPECT_EQ(moves_of(InputGradients::kReduceScatter), "a@all_gather z@all_gather a@all_gather@d@reduce_scatter ");
+}
+
+// Scores of heads [n,h,t,t], and softmax behind them; with fewer heads than ranks all of it is left to follow.
+TEST(DataModelStrategy, ProductsOfActivationsAreSplitByTheirHeads) {
+  for (const auto& [heads, split] : {std::pair<int64_t, const char*>{4, "height"}, {3, "replicate"}}) {
+    GraphBuilder b(Ops());
+    const ValueId q = b.Input("q", DType::kF32, {2, heads, 5, 6}), k = b.Input("k", DType::kF32, {2, heads, 5, 6});
+    const ValueId scores = b.Add("scores", "batch_matmul", {q, k}, {{"transpose_y", true}});
+    const ValueId shares = b.Add("shares", "softmax", {b.Add("scaled", "scale", {scores}, {{"factor", 0.4}})});
+    const absl::StatusOr<Graph> graph = b.Build(b.Add("loss", "sum", {b.Add("context", "batch_matmul", {shares, k})}));
+    ASSERT_TRUE(graph.ok()) << graph.status();
+    const absl::StatusOr<Strategy> strategy = DataModelStrategy(*graph, 1, 4);
+    ASSERT_TRUE(strategy.ok());
+    std::map<std::string, std::string> splits;
+    for (const OpConfig& op : strategy->ops) {
+      if (op.axes.contains("model")) splits[op.pattern] = op.axes.at("model").split;
+    }
+    const std::map<std::string, std::string> by_heads = {
+        {"scores", split}, {"scaled", split}, {"shares", split}, {"context", split}};
+    const std::map<std::string, std::string> left = {{"shares", split}};
+    EXPECT_EQ(splits, heads < 4 ? left : by_heads);
+  }
 }
 
 TEST(DataModelStrategy, DenseLayersHaveNoRows) {

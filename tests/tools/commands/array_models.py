@@ -80,7 +80,7 @@ def attention(batch, places=6, channels=8, heads=2):
     """A sequence into three classes: attention of products of activations, and a residual."""
     def split(name):
         return (dense(name, "x", [channels, channels]) +
-                node(name + "/apart", "reshape", name, shape=[batch, places, heads, channels // heads]) +
+                node(name + "/apart", "reshape", name, shape=[-1, places, heads, channels // heads]) +
                 node(name + "/heads", "transpose", name + "/apart", permutation=[0, 2, 1, 3]))
     return graph(node("x", "input", shape=[batch, places, channels]) +
                  node("class", "input", dtype="i32", shape=[batch]) + split("q") + split("k") + split("v") +
@@ -88,9 +88,9 @@ def attention(batch, places=6, channels=8, heads=2):
                  node("scaled", "scale", "scores", factor=(channels // heads) ** -0.5) +
                  node("shares", "softmax", "scaled") + node("context", "batch_matmul", "shares", "v/heads") +
                  node("back", "transpose", "context", permutation=[0, 2, 1, 3]) +
-                 node("joined", "reshape", "back", shape=[batch, places, channels]) +
+                 node("joined", "reshape", "back", shape=[-1, places, channels]) +
                  dense("out", "joined", [channels, channels]) + node("y", "add", "x", "out") +
-                 node("flat", "reshape", "y", shape=[batch, places * channels]) +
+                 node("flat", "reshape", "y", shape=[-1, places * channels]) +
                  dense("logits", "flat", [places * channels, 3]) +
                  node("loss", "softmax_cross_entropy", "logits", "class") +
                  node("right", "accuracy", "logits", "class"), "loss", ["right"])
