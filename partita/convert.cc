@@ -1,7 +1,9 @@
 #include "partita/convert.h"
 
 #include <cstddef>
+#include <cstring>
 
+#include "run/spec/spec_error.h"
 #include "runtime/base/check.h"
 #include "runtime/base/status.h"
 
@@ -37,11 +39,23 @@ struct AttributeConverter {
   }
 };
 
+// Errors of the description name the trainer's flags; callers of the library have settings of the same names.
+std::string AsSettings(std::string message) {
+  for (const char* const before : {"flag --", "flags --"}) {
+    for (size_t at = message.find(before); at != std::string::npos; at = message.find(before, at)) {
+      message.replace(at, std::strlen(before), std::strlen(before) == 7 ? "setting " : "settings ");
+    }
+  }
+  for (size_t at = message.find(" --"); at != std::string::npos; at = message.find(" --", at)) message.erase(at + 1, 2);
+  return message;
+}
+
 }  // namespace
 
 Error ErrorOf(const absl::Status& status) {
   CHECK(!status.ok());
-  return {CodeOf(status.code()), std::string(status.message())};
+  const std::string message(status.message());
+  return {CodeOf(status.code()), status.GetPayload(kFlagErrorPayload) ? AsSettings(message) : message};
 }
 
 Outcome OutcomeOf(const absl::Status& status) { return status.ok() ? Outcome() : ErrorOf(status); }

@@ -2,6 +2,7 @@
 #ifndef PARTITA_PARTITA_MODEL_PARTS_H_
 #define PARTITA_PARTITA_MODEL_PARTS_H_
 
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -13,8 +14,9 @@ namespace partita::api {
 struct Model::Parts {
   partita::Model model;
   std::vector<Field> fields;  // of the graph's inputs
+  std::string source;         // where it is from, for messages: a path, or "the text"
 
-  static Result<Model> Make(absl::StatusOr<partita::Model> model);
+  static Result<Model> Make(absl::StatusOr<partita::Model> model, const std::string& source);
 };
 
 }  // namespace partita::api

@@ -1,9 +1,15 @@
-// Partita as a library: trains a dataflow graph on many ranks of this process, and predicts with it.
+// Partita as a library: trains a dataflow graph on many ranks, and predicts with it.
 //
 //   auto model = Model::FromFile("model.pbtxt");
 //   auto session = Session::Start(*model, {.data = 2}, {});
 //   for (...) session->Train({{"images", images}, {"labels", labels}});
 //   session->Save("model.safetensors");
+//
+// or, from files of data, with a split that a search finds:
+//
+//   auto session = Session::Start(*model, {.search = "auto", .ranks = 4, .cluster = "cpu_host"},
+//                                 {.data = "photos", .settings = {{"epochs", "10"}, {"checkpoint", "checkpoints"}}});
+//   session->Fit({.on_progress = [](const Progress& progress) { return !enough; }});
 //
 // Errors are values: no call throws, exits, aborts or prints for anything that a caller, a file or the machine's limits
 // can cause. Messages name the file, the node or field, what was found and what is allowed.
@@ -24,6 +30,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -143,8 +150,11 @@ struct Description {
   std::vector<std::string> metrics = {};  // further scalars that steps report
   std::string optimizer = "sgd";
   Attributes optimizer_attributes = {};
-  double clip_norm = 0;  // largest global norm of the gradient; 0: no clipping
-  double learning_rate = 0.1;
+  double clip_norm = 0;        // largest global norm of the gradient; 0: no clipping
+  double learning_rate = 0.1;  // or its peak, where a schedule says so
+  // Of the learning rate over steps: docs/reference/graph.md 5. "schedule": "constant", "step", "exponential",
+  // "halving", "inverse_square_root", "cosine", "one_cycle"; "warmup_steps", "decay", "decay_steps", "final", ...
+  Attributes schedule = {};
   std::vector<FurtherLoss> further_losses = {};
   std::vector<ParameterGroup> groups = {};
   std::optional<MovingAverage> average = {};
@@ -167,11 +177,21 @@ class Model {
   std::shared_ptr<const Parts> parts_;
 };
 
-// The split of a model: a strategy file, or data x model ranks by rule.
+// The split of a model: data x model ranks by rule, a strategy file, or what a search finds.
 struct Split {
   int data = 1, model = 1;
   std::string strategy_file = {};
+  // "auto", "data", "grid", "groups", "placement", "pipeline" or "layerwise" (docs/guide/search.md), for `ranks`
+  // devices of a cluster (0: all): one that Partita knows by name or a file, or the machine of a profile (`trainer
+  // calibrate`).
+  std::string search = {};
+  int ranks = 0;
+  std::string cluster = {}, profile = {};
+  int micro_batches = 0;       // of a pipeline; 0: the strategy's
+  std::string recompute = {};  // blocks to compute again in the backward pass, as the trainer's --recompute; "": none
 };
+
+enum class Device : uint8_t { kHost, kCuda };
 
 struct Options {
   uint64_t seed = 1;         // seed of initial values and dropout
@@ -182,11 +202,69 @@ struct Options {
   bool mixed_precision = false;           // compute in bf16 on f32 weights
   std::vector<std::string> predict = {};  // values of the graph that Predict returns
   bool train = true;                      // false: only for Predict, without memory for gradients and optimizer
+  Device device = Device::kHost;
+  int gpu = -1;           // of kCuda, for all ranks of this process; -1: LOCAL_RANK, else 0
+  std::string data = {};  // files for Fit: a path that the trainer's --data takes (docs/reference/data.md)
+  // Anything else that a run can be told, by the name of the trainer's flag (docs/reference/flags.md), e.g.
+  // {"epochs", "5"}, {"batch", "64"}, {"checkpoint", "folder"}, {"resume", "auto"}, {"load", "file"}, {"save", "file"},
+  // {"tf32", "true"}, {"timeout", "30"}. What the fields above give may not be given again. Files that `save` and
+  // `checkpoint` name are written by Fit.
+  //
+  // A process that a launcher has started as one of several (torchrun, mpirun, srun, Kubernetes, `trainer launch`) runs
+  // one rank of the split; the others are in the other processes, which make the same calls.
+  std::map<std::string, std::string> settings = {};
 };
+
+// Where lines go that a run says besides its results: what it survived, what it chose. For all sessions of the process;
+// null, as at the beginning: nowhere. The function is called by one thread at a time and must not start calls itself.
+enum class Level : uint8_t { kDetail, kInfo, kWarning };
+void SetLog(std::function<void(Level level, const std::string& line)> log);
 
 struct StepResult {
   double loss = 0;
   std::map<std::string, double> metrics;
+};
+
+struct Progress {
+  int64_t step = 0, steps = 0;  // done; of the whole run
+  double epoch = 0;             // passed so far, fractions included
+  double loss = 0;              // of the last step
+  double learning_rate = 0;
+  double samples_per_second = 0;
+  std::map<std::string, double> metrics;
+};
+
+struct Epoch {
+  int number = 0;   // from 1
+  double loss = 0;  // mean over the steps
+  std::map<std::string, double> metrics;
+  std::optional<double> test_loss;  // none: there is no test set, or the run was stopped before
+  std::map<std::string, double> test_metrics;
+  double seconds = 0;  // without evaluation
+};
+
+// How long a call of Fit may go on, and what it tells meanwhile.
+struct FitOptions {
+  std::function<bool(const Progress&)> on_progress = nullptr;  // false: Fit ends after the steps in flight
+  double progress_seconds = 2;                                 // between two calls of on_progress
+  std::function<void(const Epoch&)> on_epoch = nullptr;
+  double deadline_seconds = 0;  // Fit ends after the steps in flight then; 0: it has none
+};
+
+struct FitResult {
+  std::vector<Epoch> epochs;  // that ended in this call
+  int64_t steps = 0;          // of this call
+  int64_t samples = 0;
+  double seconds = 0;    // of training, without evaluation
+  bool stopped = false;  // before the end of the run: by on_progress, Interrupt or the deadline
+};
+
+// How images become a model's input: (byte / 255 - mean) / deviation, by channel.
+struct Preprocessing {
+  int64_t height = 0, width = 0, channels = 0;
+  std::vector<double> mean, deviation;   // one for each channel
+  int64_t resize = 0;                    // pixels of the shorter side before the center crop; 0: fit the input
+  std::vector<std::string> class_names;  // by label; empty: the classes have no names
 };
 
 class Session {
@@ -197,11 +275,20 @@ class Session {
   Session& operator=(Session&&) noexcept;
   ~Session();
 
-  // One step over the whole batch.
+  // Trains on Options::data to the end of the run (settings epochs and steps), with checkpoints and saved models as the
+  // settings say, and evaluates the test set after each epoch. A call that was stopped is continued by the next one. An
+  // error in a file of the data comes after the steps before it; what they learnt is in the states.
+  Result<FitResult> Fit(const FitOptions& options = {});
+  // Any thread: ends the Fit in progress after the steps in flight; it returns with `stopped`, and the session stays
+  // usable.
+  void Interrupt();
+
+  // One step over the whole batch, in a session without Options::data.
   Result<StepResult> Train(const Fields& batch);
   // The same without training: batch norm by its running statistics, no dropout.
   Result<StepResult> Evaluate(const Fields& batch);
-  // The values of Options::predict, whole. Labels are not needed.
+  // The values of Options::predict, whole. Labels are not needed. A batch of fewer samples than the graph's gives as
+  // many rows; then each value must have a row for each sample.
   Result<std::map<std::string, Tensor>> Predict(const Fields& batch);
   // The results, by name, of an entry point that the graph defines (docs/reference/graph.md 6), also in a session that
   // trains. `batch`: a field for each of its inputs.
@@ -217,6 +304,8 @@ class Session {
   Outcome Load(const std::string& path);
   // Loads only what predictions need, even if the file has more; optimizer and step do not change.
   Outcome LoadWeights(const std::string& path);
+  // Of the images of Options::data, or of the file that was loaded last; none: they do not say.
+  std::optional<Preprocessing> preprocessing() const;
   std::vector<std::string> states() const;  // empty after Cancel or on misuse
   Result<Tensor> Read(const std::string& state) const;
   Outcome Write(const std::string& state, const View& value);

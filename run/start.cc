@@ -65,9 +65,10 @@ absl::StatusOr<Program> ProgramOf(const RunSpec& spec, const RunPlan& plan, cons
   options.count_votes = plan.processes && use.votes;
   options.given = use.given;
   options.predictions = use.predictions;
-  options.entries = use.predictions.empty();
+  const bool predicts_only = !use.trains && !use.predictions.empty();
+  options.entries = !predicts_only;
   ASSIGN_OR_RETURN(Program program, MakeProgramOf(spec, plan.model, plan.chosen.strategy, options));
-  if (use.predictions.empty()) return program;
+  if (!predicts_only) return program;
   return OnlyEntries(std::move(program), {kPredictEntry});
 }
 

@@ -38,10 +38,10 @@ struct RunPlan {
 absl::StatusOr<RunPlan> PlanRun(const RunSpec& spec, std::optional<Model> given = std::nullopt);
 
 struct ProgramUse {
-  GivenForms given = {};  // the forms of the data
-  std::vector<std::string> predictions =
-      {};             // values of the graph, by name: the program computes them and nothing else
-  bool votes = true;  // processes of a job vote in its steps whether to stop
+  GivenForms given = {};                      // the forms of the data
+  std::vector<std::string> predictions = {};  // values of the graph, by name
+  bool trains = true;                         // false: the program only computes the predictions, if there are any
+  bool votes = true;                          // processes of a job vote in its steps whether to stop
 };
 absl::StatusOr<Program> ProgramOf(const RunSpec& spec, const RunPlan& plan, const ProgramUse& use);
 

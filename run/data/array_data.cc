@@ -1,7 +1,6 @@
 #include "run/data/array_data.h"
 
 #include <fmt/ranges.h>
-#include <spdlog/spdlog.h>
 
 #include <memory>
 #include <utility>
@@ -9,6 +8,7 @@
 #include "graph/ir/generated_name.h"
 #include "graph/value/node_name.h"
 #include "run/data/array_files.h"
+#include "run/host/log.h"
 #include "runtime/base/status.h"
 #include "runtime/data/arrays/array_batches.h"
 #include "runtime/data/arrays/array_set.h"
@@ -57,8 +57,8 @@ absl::StatusOr<std::shared_ptr<const BatchSource>> ReadSet(const std::string& na
   if (!*found) return nullptr;
   ASSIGN_OR_RETURN(ArraySet read, ReadArraySet(name, **found, arrays.wanted));
   if (!read.ignored.empty()) {
-    spdlog::info("{}: ignored are arrays that the graph does not take: {}", name,
-                 Printable(fmt::format("{}", fmt::join(read.ignored, ", ")), kMostNames));
+    Tell("{}: ignored are arrays that the graph does not take: {}", name,
+         Printable(fmt::format("{}", fmt::join(read.ignored, ", ")), kMostNames));
   }
   std::vector<ArrayField>& fields = read.fields;
   for (ArrayField& field : fields) RETURN_IF_ERROR(FollowModel(known, field));

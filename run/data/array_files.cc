@@ -1,7 +1,5 @@
 #include "run/data/array_files.h"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <string_view>
@@ -10,6 +8,7 @@
 #include "graph/proto_io/proto_io_message.h"
 #include "graph/value/node_name.h"
 #include "proto/data.pb.h"
+#include "run/host/log.h"
 #include "runtime/base/exhaustion.h"
 #include "runtime/base/file_name.h"
 #include "runtime/base/status.h"
@@ -90,7 +89,7 @@ absl::StatusOr<ArrayFiles> OfFile(const std::string& path) {
                            Printable(ignored, kMostNames));
   }
   if (!ignored.empty()) {
-    spdlog::info("{}: ignored are arrays of neither set: {}", path, Printable(ignored, kMostNames));
+    Tell("{}: ignored are arrays of neither set: {}", path, Printable(ignored, kMostNames));
   }
   return ArrayFiles{std::move(train), std::move(test)};
 }

@@ -1,7 +1,5 @@
 #include "run/data/pair_data.h"
 
-#include <spdlog/spdlog.h>
-
 #include <filesystem>
 #include <memory>
 #include <system_error>
@@ -9,6 +7,7 @@
 
 #include "graph/ir/generated_name.h"
 #include "run/data/text_data.h"
+#include "run/host/log.h"
 #include "runtime/base/status.h"
 #include "runtime/data/pairs/pair_batches.h"
 #include "runtime/data/pairs/pair_set.h"
@@ -57,10 +56,10 @@ absl::StatusOr<std::shared_ptr<const BatchSource>> ReadSet(const fs::path& set, 
   manifest += fmt::format("{} pairs, {:016x}; ", pairs.count(), Digest(pairs));
   ASSIGN_OR_RETURN(std::shared_ptr<PairBatches> batches, PairBatches::Create(std::move(pairs), options));
   if (const int64_t left_out = batches->left_out(); left_out > 0) {
-    spdlog::warn("{}: {} pairs are left out, which are longer than the graph takes", set.string(), left_out);
+    Warn("{}: {} pairs are left out, which are longer than the graph takes", set.string(), left_out);
   }
   if (batches->cut() > 0) {
-    spdlog::warn("{}: {} pairs are cut, which are longer than the graph takes", set.string(), batches->cut());
+    Warn("{}: {} pairs are cut, which are longer than the graph takes", set.string(), batches->cut());
   }
   return batches;
 }

@@ -1,13 +1,13 @@
 #include "run/data/picture_data.h"
 
 #include <fmt/ranges.h>
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <utility>
 
 #include "graph/ir/generated_name.h"
+#include "run/host/log.h"
 #include "run/spec/spec_error.h"
 #include "runtime/base/file_name.h"
 #include "runtime/base/status.h"
@@ -62,15 +62,14 @@ absl::StatusOr<PictureBatchOptions> OptionsOf(const RunSpec& spec, const ImageRe
   ASSIGN_OR_RETURN(options.views.resize, ResizeOf(spec, request));
   options.fields = {inputs.images, inputs.labels, kSampleWeightName, DType::kU8, image.floating};
   options.bad_files = spec.dataset().pictures().bad_files() == "skip" ? BadFilePolicy::kSkip : BadFilePolicy::kStop;
-  options.warn = [](const std::string& what) { spdlog::warn("left out: {}", what); };
+  options.warn = [](const std::string& what) { Warn("left out: {}", what); };
   return options;
 }
 
 void Warn(const std::string& path, const BadFiles& bad) {
   if (bad.count == 0) return;
-  spdlog::warn("{}: {} left out, among them:", path,
-               bad.count == 1 ? "1 file is" : fmt::format("{} files are", bad.count));
-  for (const std::string& what : bad.first) spdlog::warn("  {}", what);
+  Warn("{}: {} left out, among them:", path, bad.count == 1 ? "1 file is" : fmt::format("{} files are", bad.count));
+  for (const std::string& what : bad.first) Warn("  {}", what);
 }
 
 absl::StatusOr<PictureSets> Scan(const std::string& path, const RunSpec& spec, const PictureBatchOptions& options,

@@ -1,7 +1,5 @@
 #include "run/data/text_data.h"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
@@ -13,6 +11,7 @@
 
 #include "graph/ir/generated_name.h"
 #include "graph/value/node_name.h"
+#include "run/host/log.h"
 #include "runtime/base/status.h"
 #include "runtime/data/pairs/pair_fields.h"
 #include "runtime/data/text/token_batches.h"
@@ -77,8 +76,7 @@ void WarnOfUnknownWords(const std::string& path, std::span<const int32_t> words,
   if (!unknown || words.empty()) return;
   const auto share = static_cast<double>(std::ranges::count(words, *unknown)) / static_cast<double>(words.size());
   if (share <= kManyUnknown) return;
-  spdlog::warn("{}: {:.0f} % of its words are not in {} and count as {}", path, 100 * share, vocabulary.path(),
-               kUnknown);
+  Warn("{}: {:.0f} % of its words are not in {} and count as {}", path, 100 * share, vocabulary.path(), kUnknown);
 }
 
 absl::StatusOr<TrainingData> TextData(const std::string& path, const ArrayRequest& fields, const DataRequest& request) {

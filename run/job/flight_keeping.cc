@@ -1,11 +1,10 @@
 #include "run/job/flight_keeping.h"
 
-#include <spdlog/spdlog.h>
-
 #include <mutex>
 #include <utility>
 
 #include "run/flight/flight_folder.h"
+#include "run/host/log.h"
 
 namespace partita {
 namespace {
@@ -37,7 +36,7 @@ void KeepFlightRecords(std::vector<FlightRecord> records, const absl::Status& fa
   if (folder.empty() || records.empty()) return;
   for (FlightRecord& record : records) record.fault = std::string(fault.message());
   const absl::Status saved = SaveFlightRecords(records, folder, place.run);
-  if (!saved.ok()) spdlog::warn("what ranks did last is not kept: {}", std::string(saved.message()));
+  if (!saved.ok()) Warn("what ranks did last is not kept: {}", std::string(saved.message()));
 }
 
 }  // namespace partita

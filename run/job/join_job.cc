@@ -1,7 +1,6 @@
 #include "run/job/join_job.h"
 
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 #include <xxhash.h>
 
 #include <algorithm>
@@ -10,6 +9,7 @@
 #include "graph/proto_io/proto_io.h"
 #include "graph/text/text.h"
 #include "run/flight/flight_folder.h"
+#include "run/host/log.h"
 #include "run/host/version.h"
 #include "run/job/flight_keeping.h"
 #include "run/job/job_token.h"
@@ -103,8 +103,8 @@ absl::StatusOr<std::shared_ptr<Job>> JoinJob(const RunSpec& spec, const Strategy
   }
   RETURN_IF_ERROR(CheckTls(spec, *place));
   if (place->token.empty() && place->rank == 0) {
-    spdlog::warn("any user of this machine can take a rank of this job: set {} or {} to a secret that all ranks share",
-                 kTokenVariable, kTokenFileVariable);
+    Warn("any user of this machine can take a rank of this job: set {} or {} to a secret that all ranks share",
+         kTokenVariable, kTokenFileVariable);
   }
   RETURN_IF_ERROR(CheckDescriptors(fmt::format("rank {} of {}", place->rank, place->ranks), DescriptorsOf(*place)));
   ProcessJobOptions options;

@@ -1,7 +1,5 @@
 #include "run/plan/run_options.h"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
@@ -14,6 +12,7 @@
 #include "ops/registry.h"
 #include "ops/values/number_op.h"
 #include "run/host/cache_folder.h"
+#include "run/host/log.h"
 #include "run/spec/spec_error.h"
 #include "runtime/api/backend/gpu.h"
 #include "runtime/base/status.h"
@@ -50,9 +49,9 @@ SessionOptions ReadRun(const RunSpec& spec, const MachineSpeed& speed) {
   options.overlap_halo = ReadOverlapHalo(spec);
   if (spec.execution().device() == "cuda") options.device.gpu = GpuIndex(spec);
   options.device.replay = !spec.execution().launch_each();
-  options.device.warn = [](const std::string& what) { spdlog::warn("{}", what); };
-  options.device.tell = [](const std::string& what) { spdlog::info("{}", what); };
-  options.device.detail = [](const std::string& what) { spdlog::debug("{}", what); };
+  options.device.warn = [](const std::string& what) { Log(LogLevel::kWarning, what); };
+  options.device.tell = [](const std::string& what) { Log(LogLevel::kInfo, what); };
+  options.device.detail = [](const std::string& what) { Log(LogLevel::kDebug, what); };
   return options;
 }
 

@@ -6,6 +6,7 @@
 #include <cctype>
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 #include <utility>
 
@@ -148,6 +149,14 @@ const Message& Holder(const FlagDefinition& definition, const Message& message) 
   return *holder;
 }
 
+Message& MutableHolder(const FlagDefinition& definition, Message& message) {
+  Message* holder = &message;
+  for (size_t i = 0; i + 1 < definition.path.size(); ++i) {
+    holder = holder->GetReflection()->MutableMessage(holder, definition.path[i]);
+  }
+  return *holder;
+}
+
 }  // namespace
 
 std::vector<FlagDefinition> FlagsOf(const Descriptor& message) {
@@ -269,6 +278,24 @@ std::string ValueOf(const FlagDefinition& definition, const Message& message) {
       return fmt::to_string(reflection.GetDouble(holder, field));
     default:
       return reflection.GetString(holder, field);
+  }
+}
+
+void SetValue(const FlagDefinition& definition, const std::string& value, Message& message) {
+  Message& holder = MutableHolder(definition, message);
+  const FieldDescriptor* const field = definition.path.back();
+  const Reflection& reflection = *holder.GetReflection();
+  switch (definition.type) {
+    case FlagType::kBool:
+      return reflection.SetBool(&holder, field, value == "true");
+    case FlagType::kInt:
+      return reflection.SetInt64(&holder, field, std::strtoll(value.c_str(), nullptr, 10));
+    case FlagType::kBytes:
+      return reflection.SetInt64(&holder, field, *ParseBytes(value));
+    case FlagType::kFloat:
+      return reflection.SetDouble(&holder, field, std::strtod(value.c_str(), nullptr));
+    default:
+      return reflection.SetString(&holder, field, value);
   }
 }
 

@@ -66,6 +66,9 @@ bool HasValue(const FlagDefinition& definition, const google::protobuf::Message&
 // The field's value in the message, or its default, as it would be written.
 std::string ValueOf(const FlagDefinition& definition, const google::protobuf::Message& message);
 
+// `value`: one that CheckFlagValue allows.
+void SetValue(const FlagDefinition& definition, const std::string& value, google::protobuf::Message& message);
+
 // A flag that has a value in the message.
 struct GivenFlag {
   FlagDefinition flag;

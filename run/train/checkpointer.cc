@@ -1,6 +1,5 @@
 #include "run/train/checkpointer.h"
 
-#include <spdlog/spdlog.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,6 +10,7 @@
 #include <system_error>
 #include <utility>
 
+#include "run/host/log.h"
 #include "run/spec/spec_error.h"
 #include "runtime/api/job/packed_values.h"
 #include "runtime/checkpoint/sharded/checkpoint_folder.h"
@@ -115,7 +115,7 @@ absl::Status Checkpointer::TakeFolder() {
   }
   if (!steps.empty() && steps.back() == run_.first_step) written_ = run_.first_step;
   if (const absl::Status cleaned = RemoveHalfWritten(disk_, folder_); !cleaned.ok()) {
-    spdlog::warn("what an earlier run left is not removed: {}", std::string(cleaned.message()));
+    Warn("what an earlier run left is not removed: {}", std::string(cleaned.message()));
   }
   return absl::OkStatus();
 }
@@ -191,7 +191,7 @@ absl::Status Checkpointer::Begin(int64_t step, const LossSums& epoch) {
   last_ = Clock::now();
   absl::StatusOr<std::unique_ptr<CheckpointInFlight>> begun =
       CheckpointInFlight::Begin(session_, RecordOf(step, epoch), folder_, disk_, kMostCopied, lock());
-  if (!begun.ok()) return Warn(begun.status(), step);
+  if (!begun.ok()) return Tolerate(begun.status(), step);
   in_flight_ = *std::move(begun);
   in_flight_step_ = step;
   return absl::OkStatus();
@@ -201,17 +201,17 @@ absl::Status Checkpointer::Advance() {
   const absl::StatusOr<bool> there = in_flight_->Advance();
   if (there.ok() && !*there) return absl::OkStatus();
   in_flight_.reset();
-  if (!there.ok()) return Warn(there.status(), in_flight_step_);
+  if (!there.ok()) return Tolerate(there.status(), in_flight_step_);
   failures_ = 0;
   Keep(in_flight_step_);
   return absl::OkStatus();
 }
 
-absl::Status Checkpointer::Warn(const absl::Status& failed, int64_t step) {
+absl::Status Checkpointer::Tolerate(const absl::Status& failed, int64_t step) {
   if (!MayBeTriedAgain(failed) || ++failures_ == kMostFailures) return failed;
   if (speaks()) {
-    spdlog::warn("the checkpoint of step {} was not written ({} of {} in a row that end the run): {}", step, failures_,
-                 kMostFailures, std::string(failed.message()));
+    Warn("the checkpoint of step {} was not written ({} of {} in a row that end the run): {}", step, failures_,
+         kMostFailures, std::string(failed.message()));
   }
   return absl::OkStatus();
 }
@@ -221,7 +221,7 @@ void Checkpointer::Keep(int64_t step) {
   if (!speaks()) return;
   absl::Status kept = lock_->Check();
   if (kept.ok()) kept = KeepNewest(disk_, folder_, spec_.checkpoints().keep());
-  if (!kept.ok()) spdlog::warn("older checkpoints are not removed: {}", std::string(kept.message()));
+  if (!kept.ok()) Warn("older checkpoints are not removed: {}", std::string(kept.message()));
 }
 
 }  // namespace partita

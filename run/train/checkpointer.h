@@ -72,7 +72,7 @@ class Checkpointer {
   absl::Status Pause(int64_t step, const LossSums& epoch);
   absl::Status Begin(int64_t step, const LossSums& epoch);
   absl::Status Advance();
-  absl::Status Warn(const absl::Status& failed, int64_t step);
+  absl::Status Tolerate(const absl::Status& failed, int64_t step);
   void Keep(int64_t step);
 
   const RunSpec& spec_;

@@ -11,8 +11,6 @@
 #include "run/job/flight_keeping.h"
 #include "run/plan/pixel_forms.h"
 #include "run/plan/run_options.h"
-#include "run/train/checkpointer.h"
-#include "run/train/model_saver.h"
 #include "run/train/replica_checks.h"
 #include "runtime/base/status.h"
 #include "runtime/data/prefetcher.h"
@@ -89,8 +87,9 @@ absl::Status TrainingRun::BeginWhere(const Beginning& beginning) {
 }
 
 absl::Status TrainingRun::Start(std::optional<LoadedModel> loaded, const std::optional<ResumedCheckpoint>& resumed,
-                                const FailureHandler& failed) {
-  ASSIGN_OR_RETURN(Program program, ProgramOf(spec_, plan_, {.given = GivenFormsOf(data_)}));
+                                const FailureHandler& failed, const std::vector<std::string>& predictions) {
+  ASSIGN_OR_RETURN(Program program,
+                   ProgramOf(spec_, plan_, {.given = GivenFormsOf(data_), .predictions = predictions}));
   ASSIGN_OR_RETURN(data_.set_results, SetResultsOf(plan_.model));
   if (data_.test != nullptr) {
     RETURN_IF_ERROR(CheckLastBatch(*program.Find(kEvaluateEntry), data_.set_results, *data_.test));
@@ -103,7 +102,8 @@ absl::Status TrainingRun::Start(std::optional<LoadedModel> loaded, const std::op
 }
 
 absl::StatusOr<std::unique_ptr<TrainingRun>> TrainingRun::Prepare(const RunSpec& spec, std::optional<Model> given,
-                                                                  const FailureHandler& failed) {
+                                                                  const FailureHandler& failed,
+                                                                  const std::vector<std::string>& predictions) {
   RETURN_IF_ERROR(CheckSaveFlags(spec));
   RETURN_IF_ERROR(CheckCheckpointFlags(spec));
   RETURN_IF_ERROR(CheckResumeFlags(spec));
@@ -134,7 +134,7 @@ absl::StatusOr<std::unique_ptr<TrainingRun>> TrainingRun::Prepare(const RunSpec&
     run->resumed_ = fmt::format("{} has no checkpoint: training begins at step 0", spec.checkpoints().checkpoint());
   }
   for (const std::string& passed : resumption.passed_over) run->warnings_.push_back(passed);
-  RETURN_IF_ERROR(run->Start(std::move(loaded), resumed, failed));
+  RETURN_IF_ERROR(run->Start(std::move(loaded), resumed, failed, predictions));
   return run;
 }
 
@@ -152,15 +152,16 @@ absl::Status TrainingRun::WithSaved(const absl::Status& trained, const absl::Sta
 
 absl::StatusOr<TrainingEnd> TrainingRun::Train(const BeginWriting& begin_writing,
                                                const std::function<void(const std::string&)>& say) {
-  if (target_) target_->SetIn(options_, say);
-  ModelSaver saver(spec_, *session_, plan_.model, record_);
-  ASSIGN_OR_RETURN(const std::unique_ptr<Checkpointer> checkpointer,
-                   Checkpointer::Open(spec_, *session_, saver,
-                                      {PrintStrategy(plan_.chosen.strategy, ProtoFormat::kText), LinesOf(plan_.model),
-                                       options_.first_step}));
-  // What has diverged is not saved.
-  options_.pauses =
-      Held(Together(ReplicaChecks(spec_, *session_), Together(checkpointer->Pauses(), saver.Pauses())), begin_writing);
+  if (saver_ == nullptr) {
+    if (target_) target_->SetIn(options_, say);
+    saver_ = std::make_unique<ModelSaver>(spec_, *session_, plan_.model, record_);
+    ASSIGN_OR_RETURN(checkpointer_, Checkpointer::Open(spec_, *session_, *saver_,
+                                                       {PrintStrategy(plan_.chosen.strategy, ProtoFormat::kText),
+                                                        LinesOf(plan_.model), options_.first_step}));
+    // What has diverged is not saved.
+    options_.pauses = Held(
+        Together(ReplicaChecks(spec_, *session_), Together(checkpointer_->Pauses(), saver_->Pauses())), begin_writing);
+  }
   TrainingEnd end;
   end.trained = partita::Train(*session_, data_, options_, end.result);
   end.is_saved = IsSaved(end.trained, end.result, *session_);
@@ -168,12 +169,21 @@ absl::StatusOr<TrainingEnd> TrainingRun::Train(const BeginWriting& begin_writing
   end.writing = begin_writing();
   const int64_t step = options_.first_step + end.result.steps;
   if (end.is_saved) {
-    end.saved = Save(step, end.result.open_epoch, *checkpointer, saver);
+    end.saved = Save(step, end.result.open_epoch, *checkpointer_, *saver_);
   } else if (absl::IsOutOfRange(end.trained)) {
-    end.saved = checkpointer->FinishWritten();
+    end.saved = checkpointer_->FinishWritten();
   }
   if (!end.trained.ok() && end.is_saved) end.trained = WithSaved(end.trained, end.saved, step);
+  options_.first_step = step;
+  options_.first_epoch = end.result.open_epoch;
   return end;
+}
+
+ModelRecord TrainingRun::record() const {
+  if (saver_ != nullptr) return saver_->Record(options_.first_step);
+  ModelRecord record = record_;
+  record.training->step = options_.first_step;
+  return record;
 }
 
 }  // namespace partita

@@ -15,6 +15,8 @@
 #include "run/beginning/resumed_checkpoint.h"
 #include "run/job/join_job.h"
 #include "run/start.h"
+#include "run/train/checkpointer.h"
+#include "run/train/model_saver.h"
 #include "run/train/training_target.h"
 #include "runtime/api/session.h"
 #include "runtime/train/model_record.h"
@@ -40,9 +42,10 @@ struct TrainingEnd {
 class TrainingRun {
  public:
   // Everything that can be rejected is rejected here, before anything is written; in a job all processes call it.
-  // `model`: instead of the file that the spec names.
+  // `model`: instead of the file that the spec names. `predictions`: values that the session can also predict.
   static absl::StatusOr<std::unique_ptr<TrainingRun>> Prepare(const RunSpec& spec, std::optional<Model> model,
-                                                              const FailureHandler& failed);
+                                                              const FailureHandler& failed,
+                                                              const std::vector<std::string>& predictions = {});
 
   const RunPlan& plan() const { return plan_; }
   const TrainingData& data() const { return data_; }
@@ -51,10 +54,14 @@ class TrainingRun {
   // What a run says that does not begin at step 0: where it resumes, and what has changed since.
   const std::optional<std::string>& resumed() const { return resumed_; }
   const std::vector<std::string>& warnings() const { return warnings_; }
+  int64_t planned_steps() const { return PlannedSteps(options_, data_.training->batches_per_epoch()); }
+  // What a file of the model says now.
+  ModelRecord record() const;
   // Callbacks and `stop` are the caller's to set before Train.
   TrainingOptions& options() { return options_; }
 
-  // Once. An error says that training could not begin. `say`: a line for each evaluation within an epoch.
+  // To the end of the run, or until `stop`; called again, from there on. An error says that training could not begin.
+  // `say`: a line for each evaluation within an epoch.
   absl::StatusOr<TrainingEnd> Train(const BeginWriting& begin_writing,
                                     const std::function<void(const std::string&)>& say);
 
@@ -62,7 +69,7 @@ class TrainingRun {
   explicit TrainingRun(const RunSpec& spec) : spec_(spec) {}
   absl::Status BeginWhere(const Beginning& beginning);
   absl::Status Start(std::optional<LoadedModel> loaded, const std::optional<ResumedCheckpoint>& resumed,
-                     const FailureHandler& failed);
+                     const FailureHandler& failed, const std::vector<std::string>& predictions);
   absl::Status WithSaved(const absl::Status& trained, const absl::Status& saved, int64_t step) const;
 
   const RunSpec spec_;
@@ -74,6 +81,8 @@ class TrainingRun {
   std::vector<std::string> warnings_;
   std::optional<TrainingTarget> target_;
   std::unique_ptr<Session> session_;
+  std::unique_ptr<ModelSaver> saver_;  // both since Train was called first
+  std::unique_ptr<Checkpointer> checkpointer_;
 };
 
 }  // namespace partita

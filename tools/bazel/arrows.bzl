@@ -188,7 +188,7 @@ ARROWS = {
     "run/beginning": "runtime/base proto graph/ir graph/text ops runtime/checkpoint/sharded runtime/train run/spec",
     "run/data": "runtime/base proto graph/value graph/ir graph/proto_io runtime/device/host runtime/data" +
                 " runtime/data/arrays runtime/data/pairs runtime/data/pictures runtime/data/text runtime/train" +
-                " run/spec run/plan",
+                " run/spec run/host run/plan",
     "run/job": "runtime/base proto graph/ir graph/derive graph/schedule graph/proto_io graph/text runtime/admission" +
                " runtime/flight_recorder runtime/api/job runtime/api/rank runtime/train run/spec run/host run/flight",
     "run": "runtime/base proto graph graph/ir graph/derive graph/given runtime/api runtime/checkpoint" +
@@ -198,8 +198,8 @@ ARROWS = {
                  " runtime/train/sharded run run/spec run/host run/plan run/beginning run/data run/job",
 
     # The library's one face.
-    "partita": "runtime/base graph graph/value graph/ir graph/read graph/proto_io ops ops/values partitioner" +
-               " partitioner/clusters runtime/api runtime/api/rank runtime/checkpoint runtime/train",
+    "partita": "runtime/base proto graph/value graph/ir graph/read graph/proto_io ops ops/values runtime/api" +
+               " runtime/api/rank runtime/train run run/spec run/host run/train",
 }
 
 def includers():

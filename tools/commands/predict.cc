@@ -69,7 +69,7 @@ absl::StatusOr<int> RunPredict(const ContextOf<RunSpec>& context) {
                                .empty_lines = true};
   ASSIGN_OR_RETURN(const TrainingData data, ReadData(spec, model.graph, request));
   RETURN_IF_ERROR(CheckImages(*beginning, data));
-  ASSIGN_OR_RETURN(Program program, ProgramOf(spec, plan, {.given = GivenFormsOf(data), .predictions = {value}}));
+  ASSIGN_OR_RETURN(Program program, ProgramOf(spec, plan, {.given = GivenFormsOf(data), .predictions = {value}, .trains = false}));
   ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
                    StartSession(spec, plan, data, std::move(program), std::move(loaded), EndProcess));
   const StopSignals signals;

@@ -24,7 +24,6 @@ namespace {
 
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
-using google::protobuf::Reflection;
 
 struct OtherName {
   std::string_view name, ours;
@@ -79,33 +78,6 @@ constexpr OtherName kOtherNames[] = {
     {"gradient-accumulation-steps", "micro-batches"},
     {"log-level", "log"},
 };
-
-Message& MutableHolder(const FlagDefinition& definition, Message& message) {
-  Message* holder = &message;
-  for (size_t i = 0; i + 1 < definition.path.size(); ++i) {
-    holder = holder->GetReflection()->MutableMessage(holder, definition.path[i]);
-  }
-  return *holder;
-}
-
-// A value that was checked.
-void SetValue(const FlagDefinition& definition, const std::string& value, Message& message) {
-  Message& holder = MutableHolder(definition, message);
-  const FieldDescriptor* const field = definition.path.back();
-  const Reflection& reflection = *holder.GetReflection();
-  switch (definition.type) {
-    case FlagType::kBool:
-      return reflection.SetBool(&holder, field, value == "true");
-    case FlagType::kInt:
-      return reflection.SetInt64(&holder, field, std::strtoll(value.c_str(), nullptr, 10));
-    case FlagType::kBytes:
-      return reflection.SetInt64(&holder, field, *ParseBytes(value));
-    case FlagType::kFloat:
-      return reflection.SetDouble(&holder, field, std::strtod(value.c_str(), nullptr));
-    default:
-      return reflection.SetString(&holder, field, value);
-  }
-}
 
 std::vector<std::string> Names(const std::vector<FlagDefinition>& flags) {
   std::vector<std::string> names;

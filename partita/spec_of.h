@@ -1,0 +1,19 @@
+// What a caller of the library asks for, as the description of a run.
+#ifndef PARTITA_PARTITA_SPEC_OF_H_
+#define PARTITA_PARTITA_SPEC_OF_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "partita/partita.h"
+#include "proto/run.pb.h"
+
+namespace partita::api {
+
+// `source`: where the model is from, for messages. kInvalidArgument: fields that contradict each other, a setting that
+// there is not, or a value that is not allowed.
+absl::StatusOr<RunSpec> SpecOf(const std::string& source, const Split& split, const Options& options);
+
+}  // namespace partita::api
+
+#endif  // PARTITA_PARTITA_SPEC_OF_H_
