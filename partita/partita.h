@@ -7,7 +7,7 @@
 //
 // or, from files of data, with a split that a search finds:
 //
-//   auto session = Session::Start(*model, {.search = "auto", .ranks = 4, .cluster = "cpu_host"},
+//   auto session = Session::Start(*model, {.search = "auto", .ranks = 4, .cluster = "two_cores"},
 //                                 {.data = "photos", .settings = {{"epochs", "10"}, {"checkpoint", "checkpoints"}}});
 //   session->Fit({.on_progress = [](const Progress& progress) { return !enough; }});
 //

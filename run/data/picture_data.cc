@@ -66,7 +66,7 @@ absl::StatusOr<PictureBatchOptions> OptionsOf(const RunSpec& spec, const ImageRe
   return options;
 }
 
-void Warn(const std::string& path, const BadFiles& bad) {
+void TellOfBadFiles(const std::string& path, const BadFiles& bad) {
   if (bad.count == 0) return;
   Warn("{}: {} left out, among them:", path, bad.count == 1 ? "1 file is" : fmt::format("{} files are", bad.count));
   for (const std::string& what : bad.first) Warn("  {}", what);
@@ -148,7 +148,7 @@ absl::StatusOr<TrainingData> PictureData(const std::string& path, const RunSpec&
   if (looks && request.test != Need::kNo) {
     RETURN_IF_ERROR(DropDamaged(sets.test, *threads, sets.bad));
   }
-  Warn(path, sets.bad);
+  TellOfBadFiles(path, sets.bad);
   if (request.preprocessing) {
     options.normalization = request.preprocessing->normalization;
   } else {
