@@ -122,6 +122,40 @@ struct ChannelRows {
   PARTITA_HOST_DEVICE int64_t elements() const { return rows * channels; }
 };
 
+// Which matrices of two operands make each product of a batch: by the dimensions of the results before their last two,
+// as far as they cannot be merged. A matrix may serve several products.
+struct BatchPlaces {
+  static constexpr int kMostDimensions = 3;
+
+  // Steps are matrices from one product to the next, of the operands and of the results; 0: it is the same one.
+  struct Dimension {
+    int64_t size = 1, x_step = 0, y_step = 0, z_step = 1;
+  };
+  struct Place {
+    int64_t x = 0, y = 0;
+  };
+
+  int rank = 0;
+  Dimension dimensions[kMostDimensions];
+
+  PARTITA_HOST_DEVICE int64_t count() const {
+    int64_t count = 1;
+    for (int d = 0; d < rank; ++d) count *= dimensions[d].size;
+    return count;
+  }
+  PARTITA_HOST_DEVICE Place At(int64_t product) const {
+    Place place;
+    for (int d = rank - 1; d >= 0; --d) {
+      const Dimension& dimension = dimensions[d];
+      const int64_t i = product % dimension.size;
+      product /= dimension.size;
+      place.x += i * dimension.x_step;
+      place.y += i * dimension.y_step;
+    }
+    return place;
+  }
+};
+
 // The samples of [n,...,c] in the groups that batch statistics are taken over.
 struct SampleGroups {
   int64_t groups = 1;          // local ones

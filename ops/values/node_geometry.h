@@ -2,8 +2,10 @@
 #ifndef PARTITA_OPS_VALUES_NODE_GEOMETRY_H_
 #define PARTITA_OPS_VALUES_NODE_GEOMETRY_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "graph/ir/kernel_catalogue.h"
 #include "ops/functors/epilogue.h"
@@ -155,18 +157,37 @@ inline ProductSizes MakeProductSizes(const LocalNode& node) {
           node.attributes.Bool("transpose_w")};
 }
 
-// Of batch_matmul: `count` products of these sizes, stored one behind the other.
+// Of batch_matmul: products of these sizes, stored one behind the other.
 struct ProductBatch {
-  int64_t count = 1;
+  BatchPlaces places;
   ProductSizes each;
 };
 inline ProductBatch MakeProductBatch(const LocalNode& node) {
-  const Shape &x = InputShape(node, 0), &z = node.outputs[0].shape();
-  const size_t m = z.size() - 2, n = z.size() - 1;
-  ProductBatch batch;
-  for (size_t d = 0; d < m; ++d) batch.count *= z[d];
+  const Shape &x = InputShape(node, 0), &y = InputShape(node, 1), &z = node.outputs[0].shape();
   const bool tx = node.attributes.Bool("transpose_x");
-  batch.each = {z[m], z[n], x[tx ? m : n], tx, node.attributes.Bool("transpose_y")};
+  ProductBatch batch;
+  batch.each = {z[z.size() - 2], z.back(), x[x.size() - (tx ? 2 : 1)], tx, node.attributes.Bool("transpose_y")};
+  // From the last dimension of the results on: how many matrices of each operand are behind it.
+  std::vector<BatchPlaces::Dimension> dimensions;
+  int64_t x_matrices = 1, y_matrices = 1, products = 1;
+  for (size_t back = 3; back <= z.size(); ++back) {
+    const int64_t size = z[z.size() - back];
+    const int64_t in_x = back <= x.size() ? x[x.size() - back] : 1, in_y = back <= y.size() ? y[y.size() - back] : 1;
+    const BatchPlaces::Dimension one{size, in_x == 1 ? 0 : x_matrices, in_y == 1 ? 0 : y_matrices, products};
+    x_matrices *= in_x;
+    y_matrices *= in_y;
+    products *= size;
+    if (size == 1) continue;
+    const bool merges = !dimensions.empty() && one.x_step == dimensions.back().size * dimensions.back().x_step &&
+                        one.y_step == dimensions.back().size * dimensions.back().y_step;
+    if (merges) {
+      dimensions.back().size *= size;
+    } else {
+      dimensions.push_back(one);
+    }
+  }
+  batch.places.rank = static_cast<int>(dimensions.size());
+  std::reverse_copy(dimensions.begin(), dimensions.end(), batch.places.dimensions);
   return batch;
 }
 

@@ -37,12 +37,13 @@ class RunTest(EmulatedCase):
                 self.assertEqual(shared, own)
 
     def test_attention_of_products_equals_one_gpu(self):
-        with open(self.path("attention.pbtxt"), "w", encoding="utf-8") as file:
-            file.write(attention(8))
-        for flags in ([], ["--dp=2", "--mp=2"]):
-            for precision in ("f32", "bf16"):
-                with self.subTest(flags=flags, precision=precision):
-                    self.on_gpu("verify", "--precision=" + precision, *flags, "attention.pbtxt", GPUS=4)
+        for shared in (False, True):
+            with open(self.path("attention.pbtxt"), "w", encoding="utf-8") as file:
+                file.write(attention(8, shared=shared))
+            for flags in ([], ["--dp=2", "--mp=2"]):
+                for precision in ("f32", "bf16"):
+                    with self.subTest(shared=shared, flags=flags, precision=precision):
+                        self.on_gpu("verify", "--precision=" + precision, *flags, "attention.pbtxt", GPUS=4)
 
     def test_another_gpu_than_the_first(self):
         expected = self.saved("--dp=2")

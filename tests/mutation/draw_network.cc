@@ -77,7 +77,7 @@ class Network {
 
   std::optional<std::string> Layer(const std::string& x) {
     const size_t rank = ShapeOf(x).size();
-    switch (dice().Below(rank == 4 ? 18 : 12)) {
+    switch (dice().Below(rank == 4 ? 20 : 13)) {
       case 0:
         return Add("relu", {x});
       case 1:
@@ -102,8 +102,10 @@ class Network {
       case 11:
         return rank == 4 ? Add("global_average_pool", {x}) : Dense(x);
       case 12:
-        return Pool("max_pool", x);
+        return BatchProduct(x);
       case 13:
+        return Pool("max_pool", x);
+      case 14:
         return Pool("average_pool", x);
       default:
         return Convolution(x);
@@ -165,6 +167,13 @@ class Network {
   std::optional<std::string> Dense(const std::string& x) {
     if (ShapeOf(x).size() != 2) return std::nullopt;
     return Add("matmul", {x, Parameter({ShapeOf(x)[1], Between(1, 9, dice_)})});
+  }
+
+  // Of two values of one shape: the columns of a sample by its columns, or rows by rows.
+  std::optional<std::string> BatchProduct(const std::string& x) {
+    if (ShapeOf(x).size() < 3) return std::nullopt;
+    const bool columns = dice().OneIn(2);
+    return Add("batch_matmul", {x, Alike(x)}, {{"transpose_x", columns}, {"transpose_y", !columns}});
   }
 
   Ints DrawInts(size_t count, int64_t least, int64_t most) {

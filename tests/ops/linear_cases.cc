@@ -50,6 +50,10 @@ void AddLinear(Cases& cases) {
   cases.Add("batch_matmul", "windows", {{"transpose_x", true}, {"transpose_y", true}},
             {Free({3, 2, 3, 5, 3}), Free({3, 2, 3, 4, 5})});
   cases.Add("batch_matmul", "one", {}, {Free({1, 1, 9}), Free({1, 9, 1})});
+  cases.Add("batch_matmul", "one_for_all", {}, {Free({3, 5, 7}), Free({7, 4})});
+  cases.Add("batch_matmul", "one_for_heads", {{"transpose_y", true}}, {Free({2, 3, 5, 4}), Free({2, 1, 5, 4})});
+  cases.Add("batch_matmul", "one_for_samples", {{"transpose_x", true}}, {Free({3, 4, 5}), Free({2, 3, 4, 3})});
+  cases.Add("batch_matmul", "crossed", {}, {Free({3, 1, 5, 2}), Free({1, 2, 2, 3})});
   cases.Add("bias", "dense", {}, {Free({5, 7}), Free({7})});
   cases.Add("bias", "sequence", {}, {Free({3, 5, 7}), Free({7})});
   cases.Add("bias", "image", {}, {Free({3, 2, 5, 3}), Free({3})});

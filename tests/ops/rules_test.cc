@@ -187,6 +187,14 @@ TEST(Rules, BatchMatMul) {
              "input_channels: S2 S3 -> P", "partial: P R -> P", "partial: R P -> P"}));
 }
 
+// Where one matrix serves all products of a dimension, that is not split in the operand.
+TEST(Rules, BatchMatMulOfSharedMatrices) {
+  EXPECT_EQ(RuleTexts("batch_matmul", {}, {F({4, 3, 5, 6}), F({4, 1, 6, 8})})[1], "height: S1 R -> S1");
+  EXPECT_EQ(RuleTexts("batch_matmul", {{"transpose_x", true}}, {F({3, 6, 5}), F({4, 3, 6, 8})}),
+            (Texts{"samples: R S0 -> S0", "height: S0 S1 -> S1", "width: S2 R -> S2", "output_channels: R S3 -> S3",
+                   "input_channels: S1 S2 -> P", "partial: P R -> P", "partial: R P -> P"}));
+}
+
 // No sums: relu of a sum is not the sum of relus, and a bias is added once.
 TEST(Rules, AnEpilogueFollowsAWholeProduct) {
   EXPECT_EQ(RuleTexts("matmul_epilogue", {{"activation", "relu"}}, {F({4, 6}), F({6, 8}), F({8})}),

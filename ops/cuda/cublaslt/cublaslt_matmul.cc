@@ -98,6 +98,18 @@ absl::StatusOr<PreparedCudaKernel> CublasLtMatMuls::Prepare(const LocalNode& nod
     };
     return kernel;
   }
+  if (const ProductCalls calls(node); calls.count() > 1) {
+    kernel.library_launches = static_cast<int>(calls.count());
+    kernel.bind = [self = shared_from_this(), plan, calls](const KernelArguments& a) -> absl::StatusOr<CudaEnqueue> {
+      return CudaEnqueue([self, plan, calls, a](CudaQueue queue) -> absl::Status {
+        for (int64_t call = 0; call < calls.count(); ++call) {
+          RETURN_IF_ERROR(self->Run(*plan, plan->operation.get(), calls.At(call, a), queue));
+        }
+        return absl::OkStatus();
+      });
+    };
+    return kernel;
+  }
   kernel.bind = [self = shared_from_this(), plan, wanted = ProductOf(node)](const KernelArguments& a) {
     return self->Bind(plan, wanted, a);
   };
@@ -165,7 +177,8 @@ absl::StatusOr<PreparedCudaKernel> EstimateMatMul(const LocalNode& node) {
   PreparedCudaKernel kernel;
   kernel.workspace_bytes = static_cast<int64_t>(kMostWorkspace) + ProductOf(node).bias_bytes() + kMostSkipped;
   kernel.workspace_estimated = true;
-  kernel.library_launches = LaunchesOf(ProductOf(node), ProductOf(node));
+  const auto calls = static_cast<int>(ProductCalls(node).count());
+  kernel.library_launches = calls * LaunchesOf(ProductOf(node), ProductOf(node));
   kernel.bind = [](const KernelArguments&) -> absl::StatusOr<CudaEnqueue> {
     return Unavailable("the kernel's GPU is described, it is not here");
   };

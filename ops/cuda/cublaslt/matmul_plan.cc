@@ -91,9 +91,9 @@ class Planner {
     const auto* const aligned = reinterpret_cast<const void*>(kVectorBytes);
     ASSIGN_OR_RETURN(plan->operation, MakeOperation(api_, product_, options_.allow_tf32, {aligned, aligned}));
     const MatMulProduct& p = product_;
-    ASSIGN_OR_RETURN(plan->a, p.transpose_w ? Layout(p.dtype, p.k, p.n) : Layout(p.dtype, p.n, p.k));
-    ASSIGN_OR_RETURN(plan->b, p.transpose_x ? Layout(p.dtype, p.m, p.k) : Layout(p.dtype, p.k, p.m));
-    ASSIGN_OR_RETURN(plan->d, Layout(p.result, p.n, p.m));
+    ASSIGN_OR_RETURN(plan->a, p.transpose_w ? Layout(p.dtype, p.k, p.n, p.one_w) : Layout(p.dtype, p.n, p.k, p.one_w));
+    ASSIGN_OR_RETURN(plan->b, p.transpose_x ? Layout(p.dtype, p.m, p.k, p.one_x) : Layout(p.dtype, p.k, p.m, p.one_x));
+    ASSIGN_OR_RETURN(plan->d, Layout(p.result, p.n, p.m, false));
     ASSIGN_OR_RETURN(plan->aligned, Algorithm(*plan, 16));
     ASSIGN_OR_RETURN(plan->unaligned, Algorithm(*plan, static_cast<uint32_t>(SizeOf(p.dtype))));
     return std::shared_ptr<const MatMulPlan>(plan);
@@ -104,8 +104,8 @@ class Planner {
     if (dtype == DType::kBF16) return CUDA_R_16BF;
     return dtype == DType::kF64 ? CUDA_R_64F : CUDA_R_32F;
   }
-  // A dense column-major matrix, or one for each product.
-  absl::StatusOr<CublasLtMatrix> Layout(DType dtype, uint64_t rows, uint64_t columns) {
+  // A dense column-major matrix, or one for each product; `one` serves them all.
+  absl::StatusOr<CublasLtMatrix> Layout(DType dtype, uint64_t rows, uint64_t columns, bool one) {
     cublasLtMatrixLayout_t raw = nullptr;
     RETURN_IF_ERROR(CublasLtStatus(
         api_, api_.cublasLtMatrixLayoutCreate(&raw, TypeOf(dtype), rows, columns, static_cast<int64_t>(rows)),
@@ -117,7 +117,8 @@ class Planner {
                             "cublasLtMatrixLayoutSetAttribute");
     };
     RETURN_IF_ERROR(set(CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, static_cast<int32_t>(product_.count)));
-    RETURN_IF_ERROR(set(CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, static_cast<int64_t>(rows * columns)));
+    const int64_t offset = one ? 0 : static_cast<int64_t>(rows * columns);
+    RETURN_IF_ERROR(set(CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, offset));
     return layout;
   }
 

@@ -23,7 +23,8 @@ struct MatMulProduct {
   NodeEpilogue epilogue;
   std::optional<size_t> bias_operand;  // whose rows are added up, too: 0 is x, 1 is w
   ReluMask mask = ReluMask::kNone;
-  uint64_t count = 1;  // of such products, one behind the other; of several nothing but the products
+  uint64_t count = 1;                 // of such products, one behind the other; of several nothing but the products
+  bool one_x = false, one_w = false;  // one matrix serves them all
 
   std::string Key() const;
   MatMulProduct Alone() const;
@@ -42,7 +43,22 @@ struct MatMulProduct {
   ChannelRows bias_rows() const { return {static_cast<int64_t>(k), static_cast<int64_t>(bias_operand == 0 ? m : n)}; }
 };
 
+// Of batch_matmul those that one call computes.
 MatMulProduct ProductOf(const LocalNode& node);
+
+// The calls that compute a node: one, unless matrices serve some products of a batch in a way that no stride says.
+class ProductCalls {
+ public:
+  explicit ProductCalls(const LocalNode& node);
+
+  int64_t count() const { return outer_.count(); }
+  // The operands and the result of a call.
+  KernelArguments At(int64_t call, const KernelArguments& arguments) const;
+
+ private:
+  BatchPlaces outer_;
+  int64_t x_bytes_ = 0, y_bytes_ = 0, z_bytes_ = 0;  // of a matrix, and of a call's results
+};
 
 // kInvalidArgument: integers, nothing to add up, or more products than the library counts.
 absl::Status CheckProduct(const LocalNode& node);

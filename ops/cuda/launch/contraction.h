@@ -26,9 +26,9 @@ struct EpilogueLaunch {
 LaunchError MatMul(DType dtype, const MatMulSizes& sizes, const EpilogueLaunch& epilogue, const void* x, const void* w,
                    void* y, CudaQueue queue);
 
-// `count` products, their operands and results one behind the other.
-LaunchError BatchMatMul(DType dtype, int64_t count, const MatMulSizes& sizes, const void* x, const void* w, void* y,
-                        CudaQueue queue);
+// Several products of one size.
+LaunchError BatchMatMul(DType dtype, const BatchPlaces& places, const MatMulSizes& sizes, const void* x, const void* w,
+                        void* y, CudaQueue queue);
 
 // y is of the dtype's accumulator: f32 of bf16.
 LaunchError WideMatMul(DType dtype, const MatMulSizes& sizes, const EpilogueLaunch& epilogue, const void* x,

@@ -11,19 +11,21 @@ Epilogue<Compute<T>> Of(const EpilogueLaunch& epilogue) {
   return {As<Compute<T>>(epilogue.bias), epilogue.activation};
 }
 
-// One element of one of several products, which lie one behind the other.
+// One element of one of several products.
 template <typename T, typename Y = T>
 struct MatMulBody {
   const T *x, *w;
   Y* y;
   MatMulSizes s;
   Epilogue<Compute<T>> epilogue;
+  BatchPlaces places;
 
   PARTITA_HOST_DEVICE void operator()(int64_t index) const {
-    const int64_t product = index / s.n / s.m, i = index / s.n % s.m, j = index % s.n;
+    const BatchPlaces::Place at = places.At(index / s.n / s.m);
+    const int64_t i = index / s.n % s.m, j = index % s.n;
     const int64_t x_step = s.transpose_x ? s.m : 1, w_step = s.transpose_w ? 1 : s.n;
-    const T* a = x + product * s.m * s.k + (s.transpose_x ? i : i * s.k);
-    const T* b = w + product * s.k * s.n + (s.transpose_w ? j * s.k : j);
+    const T* a = x + at.x * s.m * s.k + (s.transpose_x ? i : i * s.k);
+    const T* b = w + at.y * s.k * s.n + (s.transpose_w ? j * s.k : j);
     double sum = 0;
     for (int64_t l = 0; l < s.k; ++l) sum += static_cast<double>(a[l * x_step]) * static_cast<double>(b[l * w_step]);
     y[index] = static_cast<Y>(epilogue(sum, j));
@@ -149,22 +151,23 @@ struct Conv2dWeightGradBody {
 LaunchError MatMul(DType dtype, const MatMulSizes& sizes, const EpilogueLaunch& epilogue, const void* x, const void* w,
                    void* y, CudaQueue queue) {
   return WithFloating(dtype, [&]<typename T>() {
-    const MatMulBody<T> body{As<T>(x), As<T>(w), As<T>(y), sizes, Of<T>(epilogue)};
+    const MatMulBody<T> body{As<T>(x), As<T>(w), As<T>(y), sizes, Of<T>(epilogue), {}};
     return ForEach(sizes.m * sizes.n, body, queue);
   });
 }
 
-LaunchError BatchMatMul(DType dtype, int64_t count, const MatMulSizes& sizes, const void* x, const void* w, void* y,
-                        CudaQueue queue) {
+LaunchError BatchMatMul(DType dtype, const BatchPlaces& places, const MatMulSizes& sizes, const void* x, const void* w,
+                        void* y, CudaQueue queue) {
   return WithFloating(dtype, [&]<typename T>() {
-    return ForEach(count * sizes.m * sizes.n, MatMulBody<T>{As<T>(x), As<T>(w), As<T>(y), sizes, {}}, queue);
+    const MatMulBody<T> body{As<T>(x), As<T>(w), As<T>(y), sizes, {}, places};
+    return ForEach(places.count() * sizes.m * sizes.n, body, queue);
   });
 }
 
 LaunchError WideMatMul(DType dtype, const MatMulSizes& sizes, const EpilogueLaunch& epilogue, const void* x,
                        const void* w, void* y, CudaQueue queue) {
   return WithFloating(dtype, [&]<typename T>() {
-    const MatMulBody<T, Compute<T>> body{As<T>(x), As<T>(w), As<Compute<T>>(y), sizes, Of<T>(epilogue)};
+    const MatMulBody<T, Compute<T>> body{As<T>(x), As<T>(w), As<Compute<T>>(y), sizes, Of<T>(epilogue), {}};
     return ForEach(sizes.m * sizes.n, body, queue);
   });
 }

@@ -34,7 +34,7 @@ absl::StatusOr<PreparedCudaKernel> CudaMatMul(const LocalNode& node) {
 absl::StatusOr<PreparedCudaKernel> CudaBatchMatMul(const LocalNode& node) {
   const ProductBatch batch = MakeProductBatch(node);
   return OwnFloatingKernel(node, [batch](const KernelArguments& a, DType dtype, CudaQueue q) {
-    return launch::BatchMatMul(dtype, batch.count, Launched(batch.each), In(a, 0), In(a, 1), Out(a, 0), q);
+    return launch::BatchMatMul(dtype, batch.places, Launched(batch.each), In(a, 0), In(a, 1), Out(a, 0), q);
   });
 }
 

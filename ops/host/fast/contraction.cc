@@ -189,14 +189,16 @@ absl::StatusOr<PreparedKernel> BlockedMatMul(const LocalNode& node) {
 absl::StatusOr<PreparedKernel> BlockedBatchMatMul(const LocalNode& node) {
   const ProductBatch batch = MakeProductBatch(node);
   const auto& [m, n, k, transpose_x, transpose_y] = batch.each;
-  const bool small = batch.count * m * n * k < kParallelElements;
-  const int threads = small ? 1 : static_cast<int>(std::clamp<int64_t>(batch.count, 1, MaxThreads()));
+  const int64_t count = batch.places.count();
+  const bool small = count * m * n * k < kParallelElements;
+  const int threads = small ? 1 : static_cast<int>(std::clamp<int64_t>(count, 1, MaxThreads()));
   return PreparedFloating(
       node.outputs[0].dtype,
       [=]<typename T>(const KernelArguments& a) {
         const auto& [m, n, k, transpose_x, transpose_y] = batch.each;
-        ParallelTasks(threads, batch.count, [&](int thread, int64_t i) {
-          Multiply(batch.each, In<T>(a, 0) + i * m * k, In<T>(a, 1) + i * k * n, Out<T>(a, 0) + i * m * n,
+        ParallelTasks(threads, count, [&](int thread, int64_t i) {
+          const BatchPlaces::Place at = batch.places.At(i);
+          Multiply(batch.each, In<T>(a, 0) + at.x * m * k, In<T>(a, 1) + at.y * k * n, Out<T>(a, 0) + i * m * n,
                    Scratch<T>(a) + thread * kGemmWorkspaceElements);
         });
       },

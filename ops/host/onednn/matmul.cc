@@ -1,4 +1,5 @@
 // matmul and batch_matmul on oneDNN; a transposed operand is one with its strides exchanged.
+#include <algorithm>
 #include <memory>
 
 #include "ops/host/kernel/parallel.h"
@@ -9,15 +10,18 @@
 namespace partita {
 namespace {
 
-// `count` matrices [rows, columns] one behind the other, each stored row by row, or column by column if `transposed`.
-dnnl::memory::desc Matrices(int64_t count, int64_t rows, int64_t columns, bool transposed,
-                            dnnl::memory::data_type type) {
-  dnnl::memory::dims sizes = {rows, columns};
-  dnnl::memory::dims strides = transposed ? dnnl::memory::dims{1, rows} : dnnl::memory::dims{columns, 1};
-  if (count > 1) {
-    sizes.insert(sizes.begin(), count);
-    strides.insert(strides.begin(), rows * columns);
+// Matrices [rows, columns], each stored row by row, or column by column if `transposed`. Where one of them serves all
+// products of a dimension, that has size 1.
+dnnl::memory::desc Matrices(const BatchPlaces& places, int64_t BatchPlaces::Dimension::*step, int64_t rows,
+                            int64_t columns, bool transposed, dnnl::memory::data_type type) {
+  dnnl::memory::dims sizes, strides;
+  for (int d = 0; d < places.rank; ++d) {
+    const BatchPlaces::Dimension& dimension = places.dimensions[d];
+    sizes.push_back(dimension.*step == 0 ? 1 : dimension.size);
+    strides.push_back(std::max<int64_t>(1, dimension.*step) * rows * columns);
   }
+  sizes.insert(sizes.end(), {rows, columns});
+  strides.insert(strides.end(), {transposed ? 1 : columns, transposed ? rows : 1});
   return dnnl::memory::desc(sizes, type, strides);
 }
 
@@ -28,18 +32,20 @@ absl::StatusOr<PreparedKernel> Multiply(const LocalNode& node, const ProductBatc
   ASSIGN_OR_RETURN(const dnnl::memory::data_type type, OneDnnType(node.outputs[0].dtype));
   if (Input(node, 0).dtype != node.outputs[0].dtype) return InvalidArgument("y is wider than x");
   const ProductSizes& each = batch.each;
-  const int64_t products = batch.count * each.m * each.n * each.k;
+  const int64_t products = batch.places.count() * each.m * each.n * each.k;
   if (products == 0) return InvalidArgument("the block is empty");
   const NodeEpilogue epilogue = EpilogueOf(node);
   const int threads = products < kParallelProducts ? 1 : 0;
   const ThreadScope scope(threads);  // the primitive remembers for how many threads it was made
   return Guarded([&]() -> absl::StatusOr<PreparedKernel> {
     ASSIGN_OR_RETURN(const dnnl::primitive_attr attributes, UserScratchpadWith(epilogue));
-    const dnnl::memory::desc x = Matrices(batch.count, each.m, each.k, each.transpose_x, type),
-                             w = Matrices(batch.count, each.k, each.n, each.transpose_w, type),
-                             y = Matrices(batch.count, each.m, each.n, false, type);
+    using Dimension = BatchPlaces::Dimension;
+    const BatchPlaces& places = batch.places;
+    const dnnl::memory::desc x = Matrices(places, &Dimension::x_step, each.m, each.k, each.transpose_x, type),
+                             w = Matrices(places, &Dimension::y_step, each.k, each.n, each.transpose_w, type),
+                             y = Matrices(places, &Dimension::z_step, each.m, each.n, false, type);
     const dnnl::memory::desc bias =
-        epilogue.bias ? Matrices(1, 1, each.n, false, dnnl::memory::data_type::f32) : NoMemory();
+        epilogue.bias ? Matrices({}, &Dimension::x_step, 1, each.n, false, dnnl::memory::data_type::f32) : NoMemory();
     const dnnl::matmul::primitive_desc descriptor(OneDnnEngine(), x, w, bias, y, attributes);
     const auto bind = [descriptor, bias, threads](const KernelArguments& a) {
       return Guarded([&]() -> absl::StatusOr<Computation> {
@@ -62,7 +68,7 @@ absl::StatusOr<PreparedKernel> Multiply(const LocalNode& node, const ProductBatc
 }  // namespace
 
 absl::StatusOr<PreparedKernel> OneDnnMatMul(const LocalNode& node) {
-  return Multiply(node, {1, MakeProductSizes(node)});
+  return Multiply(node, {{}, MakeProductSizes(node)});
 }
 
 absl::StatusOr<PreparedKernel> OneDnnBatchMatMul(const LocalNode& node) {

@@ -97,8 +97,10 @@ absl::StatusOr<PreparedKernel> ReferenceMatMul(const LocalNode& node) {
 absl::StatusOr<PreparedKernel> ReferenceBatchMatMul(const LocalNode& node) {
   const auto multiply = [batch = MakeProductBatch(node)]<typename T>(const KernelArguments& a) {
     const auto& [m, n, k, transpose_x, transpose_y] = batch.each;
-    for (int64_t i = 0; i < batch.count; ++i) {
-      Multiply(batch.each, In<T>(a, 0) + i * m * k, In<T>(a, 1) + i * k * n, Epilogue<T>{}, Out<T>(a, 0) + i * m * n);
+    for (int64_t i = 0; i < batch.places.count(); ++i) {
+      const BatchPlaces::Place at = batch.places.At(i);
+      Multiply(batch.each, In<T>(a, 0) + at.x * m * k, In<T>(a, 1) + at.y * k * n, Epilogue<T>{},
+               Out<T>(a, 0) + i * m * n);
     }
   };
   return PreparedFloating(node.outputs[0].dtype, multiply);

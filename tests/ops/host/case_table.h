@@ -34,6 +34,7 @@ class CaseTable {
 // Of nodes over [n,t,c], and of tables that are read by ids: sequence_cases.cc.
 void AddSequenceProducts(CaseTable& table);
 void AddBatchProducts(CaseTable& table);
+void AddSharedProducts(CaseTable& table);
 void AddRecurrences(CaseTable& table);
 void AddAttention(CaseTable& table);
 void AddSequenceLosses(CaseTable& table);

@@ -377,6 +377,7 @@ CaseTable MakeTable() {
   AddAttention(table);
   AddPixels(table);
   AddBatchProducts(table);
+  AddSharedProducts(table);
   return table;
 }
 

@@ -39,6 +39,23 @@ void AddBatchProducts(CaseTable& table) {
   }
 }
 
+// One matrix for several products: for all, for heads, for samples, crosswise.
+void AddSharedProducts(CaseTable& table) {
+  const std::vector<std::pair<Shape, Shape>> all = {{{3, 7, 13}, {13, 10}},
+                                                    {{2, 3, 7, 13}, {2, 1, 13, 10}},
+                                                    {{3, 7, 13}, {2, 3, 13, 10}},
+                                                    {{4, 1, 7, 13}, {1, 3, 13, 10}},
+                                                    {{2, 1, 3, 70, 20}, {4, 1, 20, 33}}};
+  const auto turned = [](Shape shape) {
+    std::swap(shape[shape.size() - 2], shape.back());
+    return F32(std::move(shape));
+  };
+  for (const auto& [x, y] : all) {
+    table.Add("batch_matmul", {}, {F32(x), F32(y)});
+    table.Add("batch_matmul", {{"transpose_x", true}, {"transpose_y", true}}, {turned(x), turned(y)});
+  }
+}
+
 // With everything that may be absent, and without; sizes that fill no vector and no tile.
 void AddRecurrences(CaseTable& table) {
   struct Sizes {

@@ -76,16 +76,21 @@ def two_inputs(batch):
                  node("accuracy", "accuracy", "logits", "labels"), "loss", ["accuracy"])
 
 
-def attention(batch, places=6, channels=8, heads=2):
-    """A sequence into three classes: attention of products of activations, and a residual."""
-    def split(name):
-        return (dense(name, "x", [channels, channels]) +
-                node(name + "/apart", "reshape", name, shape=[-1, places, heads, channels // heads]) +
+def attention(batch, places=6, channels=8, heads=2, shared=False):
+    """A sequence into three classes: attention of products of activations, and a residual. `shared`: all heads have the
+    same keys and values."""
+    depth = channels // heads
+
+    def split(name, parts):
+        return (dense(name, "x", [channels, parts * depth]) +
+                node(name + "/apart", "reshape", name, shape=[-1, places, parts, depth]) +
                 node(name + "/heads", "transpose", name + "/apart", permutation=[0, 2, 1, 3]))
+    keys = 1 if shared else heads
     return graph(node("x", "input", shape=[batch, places, channels]) +
-                 node("class", "input", dtype="i32", shape=[batch]) + split("q") + split("k") + split("v") +
+                 node("class", "input", dtype="i32", shape=[batch]) + split("q", heads) +
+                 split("k", keys) + split("v", keys) +
                  node("scores", "batch_matmul", "q/heads", "k/heads", transpose_y=True) +
-                 node("scaled", "scale", "scores", factor=(channels // heads) ** -0.5) +
+                 node("scaled", "scale", "scores", factor=depth ** -0.5) +
                  node("shares", "softmax", "scaled") + node("context", "batch_matmul", "shares", "v/heads") +
                  node("back", "transpose", "context", permutation=[0, 2, 1, 3]) +
                  node("joined", "reshape", "back", shape=[-1, places, channels]) +

@@ -82,6 +82,11 @@ class VerifyTest(TrainerCase):
                 self.train(*flags, "attention.pbtxt")
                 for precision in ("f64", "f32", "bf16"):
                     self.call("verify", "--mock-data", "--precision=" + precision, *flags, "attention.pbtxt")
+        with open(self.path("shared.pbtxt"), "w", encoding="utf-8") as file:
+            file.write(attention(8, heads=4, shared=True))
+        for flags in ([], ["--dp=2", "--mp=2"], ["--mp=3", "--micro-batches=2"], ["--batch=12", "--dp=3"]):
+            with self.subTest(flags=flags):
+                self.call("verify", "--mock-data", "--precision=f64", *flags, "shared.pbtxt")
 
     def test_noise_is_no_difference(self):
         # Before a batch norm the gradient of a bias is 0, but for rounding.
