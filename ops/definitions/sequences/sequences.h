@@ -10,6 +10,10 @@ namespace partita {
 OpDefinition AttentionOp();
 OpDefinition AttentionContextOp();
 OpDefinition AttentionContextGradOp();
+// dot_product_attention.cc
+OpDefinition ScaledDotProductAttentionOp();
+OpDefinition ScaledDotProductAttentionForwardOp();
+OpDefinition ScaledDotProductAttentionGradOp();
 // lstm.cc
 OpDefinition LstmOp();
 OpDefinition LstmStepsOp();

@@ -35,6 +35,7 @@ class CaseTable {
 void AddSequenceProducts(CaseTable& table);
 void AddRecurrences(CaseTable& table);
 void AddAttention(CaseTable& table);
+void AddDotProductAttention(CaseTable& table);
 void AddSequenceLosses(CaseTable& table);
 void AddRows(CaseTable& table);
 void AddMergedRows(CaseTable& table);
