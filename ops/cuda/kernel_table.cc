@@ -106,6 +106,8 @@ const KernelTable& Table() {
       {"lstm_projected_steps_grad", {{"own", LstmOfFewRows}, {"cublaslt", Lstm}, {"reference", Own<CudaLstm>}}},
       {"attention_context", {{"own", Own<CudaAttentionContext>}}},
       {"attention_context_grad", {{"own", Own<CudaAttentionContextGrad>}}},
+      {"scaled_dot_product_attention_forward", {{"own", Own<CudaDotProductForward>}}},
+      {"scaled_dot_product_attention_grad", {{"own", Own<CudaDotProductGrad>}}},
       {"softmax", {{"own", Own<CudaSoftmax>}}},
       {"softmax_grad", {{"own", Own<CudaSoftmaxGrad>}}},
       {"log_softmax", {{"own", Own<CudaLogSoftmax>}}},

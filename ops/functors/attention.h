@@ -1,14 +1,20 @@
-// Additive attention with a normalised scorer (Bahdanau et al. 2015; docs/papers.md 11.14): what the units of the
-// scorer make of a query and a key.
+// Attention (docs/papers.md 11.14), additive with a normalised scorer (Bahdanau et al. 2015) and by scaled products.
 //
-// Of z = query + key + bias, unit by unit, a = tanh(z); the score is the sum of w a over all units, with the weights
-// w = gain v / |v|. Scores become probabilities by ops/functors/softmax.h.
+// Additive: what the units of the scorer make of a query and a key. Of z = query + key + bias, unit by unit, a =
+// tanh(z); the score is the sum of w a over all units, with the weights w = gain v / |v|. Scores become probabilities
+// by ops/functors/softmax.h.
+//
+// By products (Vaswani et al. 2017): the sizes, and which keys a query sees.
+//   query [n,q,h,d], keys [n,k,g,d], values [n,k,g,c] -> output [n,q,h,c], lse [n,h,q]
+// A group of keys and values serves several consecutive heads of the query (Ainslie et al. 2023). lse is the logarithm
+// of the sum of exponentials of a query's scores, from which the gradient recomputes probabilities: e^(score - lse).
 #ifndef PARTITA_OPS_FUNCTORS_ATTENTION_H_
 #define PARTITA_OPS_FUNCTORS_ATTENTION_H_
 
 #include <cmath>
 #include <cstdint>
 
+#include "ops/functors/geometry.h"
 #include "ops/functors/tanh.h"
 #include "runtime/base/philox.h"
 
@@ -64,6 +70,44 @@ template <typename A>
 PARTITA_HOST_DEVICE inline A GainGradient(A squares, A products) {
   return products / std::sqrt(squares);
 }
+
+// A rank's share of a node. Offsets say where the share begins in the whole node.
+struct DotProductSizes {
+  int64_t samples = 0, queries = 0, keys = 0;
+  int64_t heads = 0, groups = 0;
+  int64_t depth = 0;     // of a head's query and keys
+  int64_t channels = 0;  // of a head's values
+  int64_t heads_of_group = 1;
+  int64_t first_query = 0, first_head = 0, first_group = 0;
+  bool causal = false;  // query i of the whole node sees keys 0 to i
+  double scale = 1;     // of the product of query and key
+
+  PARTITA_HOST_DEVICE int64_t rows() const { return samples * heads * queries; }
+
+  PARTITA_HOST_DEVICE int64_t GroupOf(int64_t head) const { return (first_head + head) / heads_of_group - first_group; }
+  // The heads of a group that are in the share.
+  PARTITA_HOST_DEVICE IndexRange HeadsOf(int64_t group) const {
+    const int64_t first = (first_group + group) * heads_of_group - first_head;
+    return {Larger(0, first), Smaller(heads, first + heads_of_group)};
+  }
+  // A query sees the first keys of its sample: this number, of `length` that are valid.
+  PARTITA_HOST_DEVICE int64_t KeysSeen(int64_t query, int64_t length) const {
+    return causal ? Smaller(length, first_query + query + 1) : length;
+  }
+  // The first query that sees a key.
+  PARTITA_HOST_DEVICE int64_t FirstQueryOf(int64_t key) const { return causal ? Larger(0, key - first_query) : 0; }
+
+  // Rows of d or c elements, and numbers of lse.
+  PARTITA_HOST_DEVICE int64_t QueryRow(int64_t sample, int64_t query, int64_t head) const {
+    return (sample * queries + query) * heads + head;
+  }
+  PARTITA_HOST_DEVICE int64_t KeyRow(int64_t sample, int64_t key, int64_t group) const {
+    return (sample * keys + key) * groups + group;
+  }
+  PARTITA_HOST_DEVICE int64_t LseAt(int64_t sample, int64_t query, int64_t head) const {
+    return (sample * heads + head) * queries + query;
+  }
+};
 
 }  // namespace partita
 

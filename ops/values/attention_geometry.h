@@ -2,6 +2,8 @@
 #ifndef PARTITA_OPS_VALUES_ATTENTION_GEOMETRY_H_
 #define PARTITA_OPS_VALUES_ATTENTION_GEOMETRY_H_
 
+#include <cmath>
+
 #include "graph/ir/kernel_catalogue.h"
 #include "ops/functors/attention.h"
 #include "ops/values/attention_places.h"
@@ -22,6 +24,34 @@ inline AttentionSizes MakeAttentionSizes(const LocalNode& node) {
 inline AttentionSizes MakeAttentionGradSizes(const LocalNode& node) {
   using Grad = AttentionContextGrad;
   return MakeAttentionSizes(InputShape(node, Grad::kQuery), InputShape(node, Grad::kValues));
+}
+
+// Query, keys and values are inputs `query` and the two behind it.
+inline DotProductSizes MakeDotProductSizes(const LocalNode& node, size_t query) {
+  const LocalTensor &q = Input(node, query), &keys = Input(node, query + 1), &values = Input(node, query + 2);
+  DotProductSizes sizes;
+  sizes.samples = q.shape()[0];
+  sizes.queries = q.shape()[1];
+  sizes.keys = keys.shape()[1];
+  sizes.heads = q.shape()[2];
+  sizes.groups = keys.shape()[2];
+  sizes.depth = q.shape()[3];
+  sizes.channels = values.shape()[3];
+  sizes.heads_of_group = q.global[2] / keys.global[2];
+  sizes.first_query = q.box.offset[1];
+  sizes.first_head = q.box.offset[2];
+  sizes.first_group = keys.box.offset[2];
+  sizes.causal = node.attributes.Bool("causal");
+  const double scale = node.attributes.Float("scale");
+  sizes.scale = scale == 0 ? 1 / std::sqrt(static_cast<double>(q.global[3])) : scale;
+  return sizes;
+}
+
+inline DotProductSizes MakeDotProductForwardSizes(const LocalNode& node) {
+  return MakeDotProductSizes(node, DotProductForward::kQuery);
+}
+inline DotProductSizes MakeDotProductGradSizes(const LocalNode& node) {
+  return MakeDotProductSizes(node, DotProductGrad::kQuery);
 }
 
 }  // namespace partita

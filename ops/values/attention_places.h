@@ -1,4 +1,5 @@
-// Names the inputs and outputs of attention nodes by position (ops/definitions/sequences/attention.cc).
+// Names the inputs and outputs of attention nodes by position (ops/definitions/sequences/attention.cc,
+// dot_product_attention.cc).
 #ifndef PARTITA_OPS_VALUES_ATTENTION_PLACES_H_
 #define PARTITA_OPS_VALUES_ATTENTION_PLACES_H_
 
@@ -17,6 +18,18 @@ struct AttentionContext {
 struct AttentionContextGrad {
   enum Input : size_t { kDcontext, kProbabilities, kQuery, kKeys, kValues, kV, kGain, kBias };
   enum Output : size_t { kDquery, kDkeys, kDvalues, kDv, kDgain, kDbias };
+};
+
+// scaled_dot_product_attention_forward(query, keys, values, lengths?) -> output, lse
+struct DotProductForward {
+  enum Input : size_t { kQuery, kKeys, kValues, kLengths };
+  enum Output : size_t { kOutput, kLse };
+};
+
+// scaled_dot_product_attention_grad(doutput, output, lse, query, keys, values, lengths?) -> dquery, dkeys, dvalues
+struct DotProductGrad {
+  enum Input : size_t { kDoutput, kOutput, kLse, kQuery, kKeys, kValues, kLengths };
+  enum Output : size_t { kDquery, kDkeys, kDvalues };
 };
 
 }  // namespace partita

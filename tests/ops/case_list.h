@@ -44,6 +44,7 @@ void AddBatchNorm(Cases& cases);
 void AddLayerNorm(Cases& cases);
 void AddLstm(Cases& cases);
 void AddAttention(Cases& cases);
+void AddDotProductAttention(Cases& cases);
 void AddElementwise(Cases& cases);
 void AddRearranging(Cases& cases);
 void AddClassification(Cases& cases);
@@ -67,6 +68,7 @@ void AddLayerNormGradients(Cases& cases);
 void AddRowsGradients(Cases& cases);
 void AddLstmGradients(Cases& cases);
 void AddAttentionGradients(Cases& cases);
+void AddDotProductAttentionGradients(Cases& cases);
 void AddUpdates(Cases& cases);
 
 // Ops that entry points take apart.

@@ -25,6 +25,10 @@ void AddComposites(Cases& cases) {
   cases.Add("attention", "plain", {}, {query, keys, values, Free({4}), Free({1}), Free({4}), none});
   cases.Add("attention", "lengths", {}, {query, keys, values, Free({4}), Free({1}), Free({4}), Integers({3}, 6)});
 
+  const CaseInput heads = Free({3, 4, 4, 3}), grouped = Free({3, 5, 2, 3}), weighed = Free({3, 5, 2, 2});
+  cases.Add("scaled_dot_product_attention", "plain", {}, {heads, grouped, weighed, none});
+  cases.Add("scaled_dot_product_attention", "masked", {{"causal", true}}, {heads, grouped, weighed, Integers({3}, 6)});
+
   for (const bool rows : {true, false}) {
     cases.Add("sampled_softmax_cross_entropy", rows ? "rows" : "dense",
               {{"samples", int64_t{4}}, {"row_gradients", rows}},

@@ -15,6 +15,7 @@ std::vector<OpCase> GradientCases() {
   AddLayerNorm(cases);
   AddLstm(cases);
   AddAttention(cases);
+  AddDotProductAttention(cases);
   AddElementwise(cases);
   AddRearranging(cases);
   AddClassification(cases);
@@ -41,6 +42,7 @@ std::vector<OpCase> KernelCases() {
   AddRowsGradients(cases);
   AddLstmGradients(cases);
   AddAttentionGradients(cases);
+  AddDotProductAttentionGradients(cases);
   AddUpdates(cases);
   std::vector<OpCase> all = GradientCases();
   for (OpCase& op_case : cases.Take()) all.push_back(std::move(op_case));

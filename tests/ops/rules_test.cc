@@ -395,6 +395,26 @@ TEST(Rules, AttentionIsSplitBySamplesQueriesAndChannels) {
                    "channels: S2 R R R S2 R R R -> P P S2 P P P", "partial: P R R R R R R R -> P P P P P P"}));
 }
 
+// Heads are cut where their groups are; those of a single group anywhere.
+TEST(Rules, DotProductAttentionIsSplitBySamplesHeadsQueriesAndChannels) {
+  const TensorType query = F({6, 2, 4, 3}), keys = F({6, 5, 2, 3}), values = F({6, 5, 2, 7}), output = F({6, 2, 4, 7});
+  const TensorType lse = F({6, 4, 2}), lengths{DType::kI32, {6}}, one_keys = F({6, 5, 1, 3}), one = F({6, 5, 1, 7});
+  const std::string op = "scaled_dot_product_attention";
+  EXPECT_EQ(RuleTexts(op, {}, {query, keys, values, lengths}),
+            (Texts{"samples: S0 S0 S0 S0 -> S0", "heads: S2/2 S2 S2 R -> S2/2", "dimension1: S1 R R R -> S1",
+                   "channels: R R S3 R -> S3"}));
+  EXPECT_EQ(RuleTexts(op + "_forward", {}, {query, keys, values, lengths}),
+            (Texts{"samples: S0 S0 S0 S0 -> S0 S0", "heads: S2/2 S2 S2 R -> S2/2 S1/2", "dimension1: S1 R R R -> S1 S2",
+                   "channels: R R S3 R -> S3 R"}));
+  EXPECT_EQ(RuleTexts(op + "_grad", {}, {output, output, lse, query, keys, values, lengths}),
+            (Texts{"samples: S0 S0 S0 S0 S0 S0 S0 -> S0 S0 S0", "heads: S2/2 S2/2 S1/2 S2/2 S2 S2 R -> S2/2 S2 S2",
+                   "dimension1: S1 S1 S2 S1 R R R -> S1 P P", "channels: S3 S3 R R R S3 R -> P P S3",
+                   "partial: P R R R R R R -> P P P"}));
+  EXPECT_EQ(RuleTexts(op + "_forward", {}, {query, one_keys, one, lengths})[1], "heads: S2 R R R -> S2 S1");
+  EXPECT_EQ(RuleTexts(op + "_grad", {}, {output, output, lse, query, one_keys, one, lengths})[1],
+            "heads: S2 S2 S1 S2 R R R -> S2 P P");
+}
+
 TEST(Rules, SampledSoftmaxIsSplitByRows) {
   const TensorType labels{DType::kI32, {6, 3}}, ids{DType::kI32, {4}}, draws{DType::kI32, {}};
   EXPECT_EQ(RuleTexts("sampled_cross_entropy", {{"classes", int64_t{9}}},

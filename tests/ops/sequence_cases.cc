@@ -1,4 +1,5 @@
-// The steps of an LSTM, of which a cotangent arrives at h alone, and attention, of which one arrives at the context.
+// The steps of an LSTM, of which a cotangent arrives at h alone, and both kinds of attention, of which one arrives at
+// the context or the output.
 #include "tests/ops/case_list.h"
 #include "tests/ops/op_cases.h"
 
@@ -35,6 +36,29 @@ void AddAttention(Cases& cases) {
   cases.Add("attention_context", "lengths", {}, {query, keys, values, v, gain, bias, Integers({3}, 6)}, {1});
   cases.Add("attention_context", "one", {},
             {Free({1, 1, 4}), Free({1, 1, 4}), Free({1, 1, 3}), v, gain, bias, std::nullopt}, {1});
+}
+
+// Two heads share a group, or one group serves all; at least one key of each sample is seen.
+void AddDotProductAttention(Cases& cases) {
+  const std::string op = "scaled_dot_product_attention_forward";
+  const CaseInput query = Free({3, 4, 4, 3}), keys = Free({3, 5, 2, 3}), values = Free({3, 5, 2, 2});
+  const CaseInput lengths{{DType::kI32, {3}}, false, Fill::kIntegers, 1, 6};
+  const Attributes causal = {{"causal", true}, {"scale", 0.75}};
+  cases.Add(op, "plain", {}, {query, keys, values, std::nullopt}, {1});
+  cases.Add(op, "causal", causal, {query, keys, values, std::nullopt}, {1});
+  cases.Add(op, "lengths", {}, {query, keys, values, lengths}, {1});
+  cases.Add(op, "causal_lengths", causal, {query, keys, values, lengths}, {1});
+  cases.Add(op, "one_group", {}, {query, Free({3, 5, 1, 3}), Free({3, 5, 1, 2}), std::nullopt}, {1});
+  cases.Add(op, "one", {}, {Free({1, 1, 1, 3}), Free({1, 1, 1, 3}), Free({1, 1, 1, 2}), std::nullopt}, {1});
+}
+
+void AddDotProductAttentionGradients(Cases& cases) {
+  const std::string op = "scaled_dot_product_attention_grad";
+  const CaseInput query = Fixed({3, 4, 4, 3}), keys = Fixed({3, 5, 2, 3}), values = Fixed({3, 5, 2, 2});
+  const CaseInput output = Fixed({3, 4, 4, 2}), lse = Fixed({3, 4, 4}, 1, 2);
+  cases.Add(op, "plain", {}, {output, output, lse, query, keys, values, std::nullopt});
+  cases.Add(op, "causal_lengths", {{"causal", true}, {"scale", 0.75}},
+            {output, output, lse, query, keys, values, Integers({3}, 6)});
 }
 
 void AddAttentionGradients(Cases& cases) {

@@ -231,6 +231,23 @@ std::vector<ShapeCase> AttentionCases() {
   };
 }
 
+std::vector<ShapeCase> DotProductAttentionCases() {
+  const TensorType query = F32({6, 2, 4, 3}), keys = F32({6, 5, 2, 3}), values = F32({6, 5, 2, 7});
+  const TensorType output = F32({6, 2, 4, 7}), lse = F32({6, 4, 2}), lengths = I32({6});
+  const auto narrow = [](const TensorType& type) { return TensorType{DType::kBF16, type.shape}; };
+  const std::string op = "scaled_dot_product_attention";
+  return {
+      {op, {}, {query, keys, values, std::nullopt}, {output}},
+      {op, {{"causal", true}, {"scale", 2.0}}, {query, keys, values, lengths}, {output}},
+      {op + "_forward", {}, {query, keys, values, lengths}, {output, lse}},
+      {op + "_forward", {}, {narrow(query), narrow(keys), narrow(values), std::nullopt}, {narrow(output), lse}},
+      {op + "_grad",
+       {},
+       {narrow(output), narrow(output), lse, narrow(query), narrow(keys), narrow(values), lengths},
+       {narrow(query), narrow(keys), narrow(values)}},
+  };
+}
+
 std::vector<ShapeCase> RearrangingCases() {
   return {
       {"concat", {{"axis", int64_t{1}}}, {F32({4, 6}), F32({4, 1})}, {F32({4, 7})}},
@@ -347,6 +364,7 @@ TEST(Shape, Sums) { ExpectShapes(SumCases()); }
 TEST(Shape, LayerNorm) { ExpectShapes(LayerNormCases()); }
 TEST(Shape, Lstm) { ExpectShapes(LstmCases()); }
 TEST(Shape, Attention) { ExpectShapes(AttentionCases()); }
+TEST(Shape, DotProductAttention) { ExpectShapes(DotProductAttentionCases()); }
 TEST(Shape, Rearranging) { ExpectShapes(RearrangingCases()); }
 TEST(Shape, Rows) { ExpectShapes(RowsCases()); }
 TEST(Shape, Training) { ExpectShapes(TrainingCases()); }
@@ -382,6 +400,21 @@ TEST(Flops, OfAttention) {
   const Attributes none;
   const NodeView node{none, {&query, &keys, &values, &v, &gain, &v, nullptr}, {}};
   EXPECT_EQ(Ops().Find("attention")->flops(node), 3 * 2 * 5 * (24.0 * 7 + 2 * 6));
+}
+
+// 3 samples, 2 queries and 5 keys, 4 heads: two products, of 7 and of 6 elements, and an exponential. The gradient
+// makes the first again, and four more. Of a causal mask half is seen.
+TEST(Flops, OfDotProductAttention) {
+  const TensorType query = F32({3, 2, 4, 7}), keys = F32({3, 5, 2, 7}), values = F32({3, 5, 2, 6});
+  const TensorType output = F32({3, 2, 4, 6}), lse = F32({3, 4, 2});
+  for (const bool causal : {false, true}) {
+    const Attributes attributes{{"causal", causal}};
+    const double pairs = 3 * 2 * 5 * 4 * (causal ? 0.5 : 1);
+    const NodeView node{attributes, {&query, &keys, &values, nullptr}, {}};
+    EXPECT_EQ(Ops().Find("scaled_dot_product_attention")->flops(node), pairs * (2 * 7 + 2 * 6 + 20));
+    const NodeView back{attributes, {&output, &output, &lse, &query, &keys, &values, nullptr}, {}};
+    EXPECT_EQ(Ops().Find("scaled_dot_product_attention_grad")->flops(back), pairs * (3 * 2 * 7 + 2 * 2 * 6 + 20));
+  }
 }
 
 TEST(Registry, SaysWhatAUserMayWrite) {

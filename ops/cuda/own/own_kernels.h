@@ -24,6 +24,10 @@ absl::StatusOr<PreparedCudaKernel> CudaPixels(const LocalNode& node);
 absl::StatusOr<PreparedCudaKernel> CudaAttentionContext(const LocalNode& node);
 absl::StatusOr<PreparedCudaKernel> CudaAttentionContextGrad(const LocalNode& node);
 
+// dot_product_attention.cc
+absl::StatusOr<PreparedCudaKernel> CudaDotProductForward(const LocalNode& node);
+absl::StatusOr<PreparedCudaKernel> CudaDotProductGrad(const LocalNode& node);
+
 // shaping.cc
 absl::StatusOr<PreparedCudaKernel> CudaReshape(const LocalNode& node);
 absl::StatusOr<PreparedCudaKernel> CudaTranspose(const LocalNode& node);

@@ -12,6 +12,10 @@ OpDefinition AttentionContextOp();
 OpDefinition AttentionContextGradOp();
 // batch_matmul.cc
 OpDefinition BatchMatMulOp();
+// dot_product_attention.cc
+OpDefinition ScaledDotProductAttentionOp();
+OpDefinition ScaledDotProductAttentionForwardOp();
+OpDefinition ScaledDotProductAttentionGradOp();
 // lstm.cc
 OpDefinition LstmOp();
 OpDefinition LstmStepsOp();

@@ -10,6 +10,10 @@ namespace partita {
 absl::StatusOr<PreparedKernel> FastAttentionContext(const LocalNode& node);
 absl::StatusOr<PreparedKernel> FastAttentionContextGrad(const LocalNode& node);
 
+// dot_product_attention.cc
+absl::StatusOr<PreparedKernel> FastDotProductForward(const LocalNode& node);
+absl::StatusOr<PreparedKernel> FastDotProductGrad(const LocalNode& node);
+
 // lstm.cc
 absl::StatusOr<PreparedKernel> FastLstmSteps(const LocalNode& node);
 

@@ -85,6 +85,10 @@ absl::StatusOr<PreparedKernel> ReferenceLayerNormParameterGrad(const LocalNode& 
 absl::StatusOr<PreparedKernel> ReferenceAttentionContext(const LocalNode& node);
 absl::StatusOr<PreparedKernel> ReferenceAttentionContextGrad(const LocalNode& node);
 
+// dot_product_attention.cc
+absl::StatusOr<PreparedKernel> ReferenceDotProductForward(const LocalNode& node);
+absl::StatusOr<PreparedKernel> ReferenceDotProductGrad(const LocalNode& node);
+
 // lstm.cc
 absl::StatusOr<PreparedKernel> ReferenceLstmSteps(const LocalNode& node);
 absl::StatusOr<PreparedKernel> ReferenceLstmStepsGrad(const LocalNode& node);  // with and without projection

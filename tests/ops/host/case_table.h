@@ -37,6 +37,7 @@ void AddBatchProducts(CaseTable& table);
 void AddSharedProducts(CaseTable& table);
 void AddRecurrences(CaseTable& table);
 void AddAttention(CaseTable& table);
+void AddDotProductAttention(CaseTable& table);
 void AddSequenceLosses(CaseTable& table);
 void AddRows(CaseTable& table);
 void AddMergedRows(CaseTable& table);

@@ -375,6 +375,7 @@ CaseTable MakeTable() {
   AddListed(table);
   AddSequenceProducts(table);
   AddAttention(table);
+  AddDotProductAttention(table);
   AddPixels(table);
   AddBatchProducts(table);
   AddSharedProducts(table);

@@ -27,6 +27,7 @@ double Tolerance(const std::string& op, DType dtype) {
   if (contractions.count(op) > 0) return 5e-6;
   if (op.rfind("batch_norm", 0) == 0 || op.rfind("layer_norm", 0) == 0 || op.rfind("bias_grad", 0) == 0) return 5e-6;
   if (op.rfind("lstm", 0) == 0 || op.rfind("attention", 0) == 0) return 5e-6;
+  if (op.rfind("scaled_dot_product_attention", 0) == 0) return 5e-6;
   if (op == "row_exponentials" || op == "softmax_grad") return 2e-6;  // a sum over a row
   if (op == "dropout" || op == "concat" || op == "slice" || op == "transpose" || op == "max_pool") return 1e-7;
   return 1e-6;
@@ -189,8 +190,10 @@ TEST(HostKernelTable, EveryOpWithAKernelHasACase) {
 
 // All ops but moves, sources and those that stand for others.
 TEST(HostKernelTable, EveryOpThatComputesHasAKernel) {
-  const std::set<std::string> without = {
-      "input", "parameter", "state", "batch_norm", "attention", "lstm", "sampled_softmax_cross_entropy"};
+  const std::set<std::string> without = {"input",     "parameter",
+                                         "state",     "batch_norm",
+                                         "attention", "scaled_dot_product_attention",
+                                         "lstm",      "sampled_softmax_cross_entropy"};
   for (const std::string& name : Ops().Names()) {
     if (Ops().Find(name)->move) continue;
     EXPECT_EQ(HostKernelNames(name).empty(), without.count(name) > 0) << name;

@@ -102,6 +102,30 @@ void AddAttention(CaseTable& table) {
   }
 }
 
+// Groups of one head and of several; queries, keys and channels of one step or tile of a GPU's block and of more.
+void AddDotProductAttention(CaseTable& table) {
+  struct Sizes {
+    int64_t samples, queries, keys, heads, groups, depth, channels;
+    bool has_lengths;
+  };
+  const std::vector<Sizes> sizes = {{3, 5, 7, 4, 2, 3, 5, true},    {1, 1, 1, 1, 1, 1, 1, false},
+                                    {1, 66, 67, 1, 1, 2, 3, false}, {1, 3, 5, 2, 1, 131, 3, false},
+                                    {1, 3, 5, 2, 2, 3, 131, true},  {2, 70, 130, 2, 1, 37, 19, true}};
+  for (const Sizes& s : sizes) {
+    const TensorType query = F32({s.samples, s.queries, s.heads, s.depth});
+    const TensorType keys = F32({s.samples, s.keys, s.groups, s.depth});
+    const TensorType values = F32({s.samples, s.keys, s.groups, s.channels});
+    const TensorType output = F32({s.samples, s.queries, s.heads, s.channels});
+    const TensorType lse = F32({s.samples, s.heads, s.queries});
+    const auto lengths = s.has_lengths ? std::optional(I32({s.samples})) : std::nullopt;
+    for (const bool causal : {false, true}) {
+      const Attributes attributes{{"causal", causal}, {"scale", causal ? 0.25 : 0.0}};
+      table.Add("scaled_dot_product_attention_forward", attributes, {query, keys, values, lengths});
+      table.Add("scaled_dot_product_attention_grad", attributes, {output, output, lse, query, keys, values, lengths});
+    }
+  }
+}
+
 // Logits of several places in each sample.
 void AddSequenceLosses(CaseTable& table) {
   for (const int64_t classes : {6, 37}) {

@@ -39,6 +39,9 @@ Values Drawn(const LocalNode& node, size_t input, uint64_t seed) {
   if (name == "gates") {
     for (double& value : values) value = 1 / (1 + std::exp(-value));
   }
+  if (name == "lse") {
+    for (double& value : values) value = std::abs(value) + 2;  // probabilities are below 1, but for rare scores
+  }
   if (name == "w_h" || name == "w_projection") {
     for (double& value : values) value *= 0.2;
   }

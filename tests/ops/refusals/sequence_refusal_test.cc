@@ -99,5 +99,51 @@ TEST(Refusal, Attention) {
   });
 }
 
+TEST(Refusal, DotProductAttention) {
+  const TensorType query = F32({6, 2, 4, 3}), keys = F32({6, 5, 2, 3}), values = F32({6, 5, 2, 7});
+  const TensorType output = F32({6, 2, 4, 7}), lse = F32({6, 4, 2});
+  const Attributes causal = {{"causal", true}};
+  const std::optional<TensorType> no;
+  const std::string op = "scaled_dot_product_attention";
+  ExpectRefused({
+      {op, {}, {I32({6, 2, 4, 3}), keys, values, no}, "input query has element type i32; f32 or f64 is needed"},
+      {op, {}, {F32({6, 2, 4}), keys, values, no}, "input query has shape [6,2,4]; [n,q,heads,d] is needed"},
+      {op, {}, {query, F32({6, 5, 2}), values, no}, "input keys has shape [6,5,2]; [n,k,groups,d] is needed"},
+      {op, {}, {query, F32({6, 5, 2, 4}), values, no}, "input keys has shape [6,5,2,4]; [6,5,2,3] is needed"},
+      {op, {}, {query, F32({5, 5, 2, 3}), values, no}, "input keys has shape [5,5,2,3]; [6,5,2,3] is needed"},
+      {op, {}, {query, keys, F32({6, 5, 7}), no}, "input values has shape [6,5,7]; [n,k,groups,c] is needed"},
+      {op, {}, {query, keys, F32({6, 4, 2, 7}), no}, "input values has shape [6,4,2,7]; [6,5,2,7] is needed"},
+      {op, {}, {query, keys, F32({6, 5, 4, 7}), no}, "input values has shape [6,5,4,7]; [6,5,2,7] is needed"},
+      {op, {}, {query, keys, F64({6, 5, 2, 7}), no}, "input values has element type f64; f32 is needed"},
+      {op,
+       {},
+       {query, F32({6, 5, 3, 3}), F32({6, 5, 3, 7}), no},
+       "input keys has 3 groups; a number that divides the 4 heads of the query is needed"},
+      {op,
+       {},
+       {query, F32({6, 5, 8, 3}), F32({6, 5, 8, 7}), no},
+       "input keys has 8 groups; a number that divides the 4 heads of the query is needed"},
+      {op,
+       causal,
+       {F32({6, 7, 4, 3}), keys, values, no},
+       "input query has 7 positions; at most 5 are needed where causal is true, as of the keys"},
+      {op, {{"scale", kNan}}, {query, keys, values, no}, "attribute scale is nan; it must be finite"},
+      {op, {}, {query, keys, values, F32({6})}, "input lengths has element type f32; i32 is needed"},
+      {op, {}, {query, keys, values, I32({5})}, "input lengths has shape [5]; [6] is needed (one for each sample)"},
+      {op + "_grad",
+       {},
+       {F32({6, 2, 4, 3}), output, lse, query, keys, values, no},
+       "input doutput has shape [6,2,4,3]; [6,2,4,7] is needed"},
+      {op + "_grad",
+       {},
+       {output, F32({6, 2, 2, 7}), lse, query, keys, values, no},
+       "input output has shape [6,2,2,7]; [6,2,4,7] is needed"},
+      {op + "_grad",
+       {},
+       {output, output, F32({6, 2, 4}), query, keys, values, no},
+       "input lse has shape [6,2,4]; [6,4,2] is needed"},
+  });
+}
+
 }  // namespace
 }  // namespace partita

@@ -1,0 +1,381 @@
+#include <limits>
+
+#include "ops/cuda/launch/dot_product_attention.h"
+#include "ops/cuda/launch/label_fault.h"
+#include "ops/cuda/loops/elementwise.h"
+#include "ops/cuda/loops/labels.h"
+#include "ops/cuda/loops/sequences/score_steps.h"
+#include "ops/functors/maximum.h"
+
+namespace partita::launch {
+namespace {
+
+// What all bodies read. A tile is of some positions of a sample, of a head or group, and of some channels of what is
+// summed up.
+template <typename T>
+struct Operands {
+  using A = Compute<T>;
+  DotProductSizes s;
+  A scale;
+  const T *query, *keys, *values;
+  const int32_t* lengths;
+  Divisor heads_of_group;
+
+  // Of the keys that there are, even if the length is invalid.
+  PARTITA_HOST_DEVICE int64_t LengthOf(int64_t sample) const {
+    return lengths == nullptr ? s.keys : Larger(0, Smaller(lengths[sample], s.keys));
+  }
+  PARTITA_HOST_DEVICE int64_t GroupOf(int64_t head) const {
+    return heads_of_group(s.first_head + head).quotient - s.first_group;
+  }
+  PARTITA_HOST_DEVICE A Score(int64_t query_row, int64_t key_row) const {
+    return scale * Product(query + query_row * s.depth, keys + key_row * s.depth, s.depth);
+  }
+  PARTITA_HOST_DEVICE static A Product(const T* x, const T* y, int64_t n) {
+    A sum = 0;
+    for (int64_t i = 0; i < n; ++i) sum += static_cast<A>(x[i]) * static_cast<A>(y[i]);
+    return sum;
+  }
+};
+
+template <typename T>
+Operands<T> OperandsOf(const DotProductInputs& in) {
+  return {in.sizes,   static_cast<Compute<T>>(in.sizes.scale), As<T>(in.query), As<T>(in.keys), As<T>(in.values),
+          in.lengths, Divisor(in.sizes.heads_of_group)};
+}
+
+// Tiles of `positions` of each sample and head (or group), whose rows have `channels` sums.
+struct Tiling {
+  Divisor heads, row_tiles, channel_tiles;
+  int64_t tiles;
+
+  Tiling(int64_t samples, int64_t of_heads, int64_t positions, int64_t channels)
+      : heads(Larger(1, of_heads)),
+        row_tiles(Larger(1, CeilDivide(positions, kScoreRows))),
+        channel_tiles(Larger(1, CeilDivide(channels, kTileChannels))),
+        tiles(positions == 0 ? 0 : samples * of_heads * row_tiles.by() * channel_tiles.by()) {}
+
+  struct Place {
+    int64_t sample, head, first_row, first_channel;
+  };
+  PARTITA_HOST_DEVICE Place At(int64_t tile) const {
+    const Divisor::Divided channel = channel_tiles(tile), row = row_tiles(channel.quotient), head = heads(row.quotient);
+    return {head.quotient, head.rest, row.rest * kScoreRows, channel.rest * kTileChannels};
+  }
+};
+
+// Columns of a step that a row sees: the first `seen` of all.
+PARTITA_HOST_DEVICE inline int SeenOf(int64_t step, int64_t seen) {
+  return static_cast<int>(Larger(0, Smaller(kScoreColumns, seen - step * kScoreColumns)));
+}
+
+// Rows are queries, columns keys.
+template <typename T>
+struct QueryRows {
+  struct Tile : Tiling::Place {
+    int64_t group, length, steps;
+  };
+  Operands<T> in;
+  Tiling tiling;
+
+  PARTITA_HOST_DEVICE Tile At(int64_t tile) const {
+    const Tiling::Place place = tiling.At(tile);
+    const int64_t length = in.LengthOf(place.sample);
+    const int64_t last = Smaller(in.s.queries, place.first_row + kScoreRows) - 1;
+    return {place, in.GroupOf(place.head), length, CeilDivide(in.s.KeysSeen(last, length), kScoreColumns)};
+  }
+  PARTITA_HOST_DEVICE static int64_t QueryOf(const Tile& at, int thread) { return at.first_row + ScoreRow(thread); }
+  PARTITA_HOST_DEVICE int64_t RowOf(const Tile& at, int thread) const {
+    return in.s.QueryRow(at.sample, QueryOf(at, thread), at.head);
+  }
+  PARTITA_HOST_DEVICE int64_t LseOf(const Tile& at, int thread) const {
+    return in.s.LseAt(at.sample, QueryOf(at, thread), at.head);
+  }
+  PARTITA_HOST_DEVICE int64_t KeyOf(const Tile& at, int64_t step, int column) const {
+    return in.s.KeyRow(at.sample, step * kScoreColumns + column, at.group);
+  }
+  // Columns of a step that the thread's query sees; none of a query that is none.
+  PARTITA_HOST_DEVICE int Seen(const Tile& at, int64_t step, int thread) const {
+    const int64_t query = QueryOf(at, thread);
+    return query < in.s.queries ? SeenOf(step, in.s.KeysSeen(query, at.length)) : 0;
+  }
+};
+
+// The mean of the values. Exponentials are taken relative to the largest score so far.
+template <typename T>
+struct OutputBody : QueryRows<T> {
+  using A = Compute<T>;
+  using Tile = typename QueryRows<T>::Tile;
+  static constexpr bool kWeighs = true;
+  struct Memory {
+    ScoreTile<A> scores, weights;
+  };
+  struct Sums {
+    A largest = -std::numeric_limits<A>::infinity(), exponentials = 0;
+    A correction = 1;  // of what was summed up before the step
+    A values[kLaneSums] = {};
+  };
+  T* output;
+  A* lse;
+  uint64_t* fault;
+
+  PARTITA_HOST_DEVICE void Score(const Tile& at, int64_t step, int thread, Memory& memory) const {
+    const int seen = this->Seen(at, step, thread);
+    for (int k = ScoreLane(thread); k < seen; k += kScoreLanes) {
+      memory.scores.at[ScoreRow(thread)][k] = this->in.Score(this->RowOf(at, thread), this->KeyOf(at, step, k));
+    }
+  }
+  PARTITA_HOST_DEVICE void Weigh(const Tile& at, int64_t step, int thread, Memory& memory, Sums& sums) const {
+    const int seen = this->Seen(at, step, thread);
+    if (seen == 0) return;
+    const A* const scores = memory.scores.at[ScoreRow(thread)];
+    const A before = sums.largest;
+    for (int k = 0; k < seen; ++k) {
+      if (Exceeds(scores[k], sums.largest)) sums.largest = scores[k];
+    }
+    sums.correction = std::exp(before - sums.largest);
+    for (int k = ScoreLane(thread); k < seen; k += kScoreLanes) {
+      memory.weights.at[ScoreRow(thread)][k] = std::exp(scores[k] - sums.largest);
+    }
+  }
+  PARTITA_HOST_DEVICE void Add(const Tile& at, int64_t step, int thread, const Memory& memory, Sums& sums) const {
+    const int seen = this->Seen(at, step, thread);
+    if (seen == 0) return;
+    const A* const weights = memory.weights.at[ScoreRow(thread)];
+    const int64_t channels = this->in.s.channels, first = at.first_channel + ScoreLane(thread);
+    sums.exponentials *= sums.correction;
+    for (A& value : sums.values) value *= sums.correction;
+    for (int k = 0; k < seen; ++k) {
+      const int64_t value = this->KeyOf(at, step, k) * channels + first;
+      sums.exponentials += weights[k];
+      for (int c = 0; c < kLaneSums; ++c) {
+        if (first + c * kScoreLanes < channels) {
+          sums.values[c] += weights[k] * static_cast<A>(this->in.values[value + c * kScoreLanes]);
+        }
+      }
+    }
+  }
+  PARTITA_HOST_DEVICE void Finish(const Tile& at, int thread, const Sums& sums) const {
+    if (this->QueryOf(at, thread) >= this->in.s.queries) return;
+    const int32_t* const length = this->in.lengths == nullptr ? nullptr : this->in.lengths + at.sample;
+    const bool possible = length == nullptr || IsClass(at.sample, *length, this->in.s.keys + 1, nullptr);
+    if (!possible && thread == 0) IsClass(at.sample, *length, this->in.s.keys + 1, fault);
+    const A rest = possible ? A(0) : static_cast<A>(kNaN);  // where no key is seen
+    const bool seen = possible && this->in.s.KeysSeen(this->QueryOf(at, thread), at.length) > 0;
+    const int64_t channels = this->in.s.channels, first = at.first_channel + ScoreLane(thread);
+    const int64_t to = this->RowOf(at, thread) * channels + first;
+    for (int c = 0; c < kLaneSums; ++c) {
+      if (first + c * kScoreLanes < channels) {
+        output[to + c * kScoreLanes] = static_cast<T>(seen ? sums.values[c] / sums.exponentials : rest);
+      }
+    }
+    if (at.first_channel == 0 && ScoreLane(thread) == 0) {
+      lse[this->LseOf(at, thread)] = seen ? sums.largest + std::log(sums.exponentials) : rest;
+    }
+  }
+};
+
+// Of a query: the mean of the gradients of its probabilities, weighted by them.
+template <typename T>
+struct MeanBody {
+  using A = Compute<T>;
+  DotProductSizes s;
+  Divisor queries, heads;
+  const T *doutput, *output;
+  A* means;
+
+  PARTITA_HOST_DEVICE void operator()(int64_t index) const {
+    const Divisor::Divided query = queries(index), head = heads(query.quotient);
+    const int64_t at = s.QueryRow(head.quotient, query.rest, head.rest) * s.channels;
+    means[index] = Operands<T>::Product(doutput + at, output + at, s.channels);
+  }
+};
+
+// What the gradients of a query and a key are made of.
+template <typename T>
+struct ScoreGradients {
+  using A = Compute<T>;
+  Operands<T> in;
+  const T* doutput;
+  const A *lse, *means;
+
+  struct Made {
+    A probability, dproduct;
+  };
+  PARTITA_HOST_DEVICE Made Of(int64_t query_row, int64_t lse_at, int64_t key_row) const {
+    const A probability = std::exp(in.Score(query_row, key_row) - lse[lse_at]);
+    const int64_t channels = in.s.channels;
+    const A d = Operands<T>::Product(doutput + query_row * channels, in.values + key_row * channels, channels);
+    return {probability, probability * (d - means[lse_at]) * in.scale};
+  }
+};
+
+template <typename T>
+struct QueryGradBody : QueryRows<T> {
+  using A = Compute<T>;
+  using Tile = typename QueryRows<T>::Tile;
+  static constexpr bool kWeighs = false;
+  struct Memory {
+    ScoreTile<A> dproducts;
+  };
+  struct Sums {
+    A values[kLaneSums] = {};
+  };
+  ScoreGradients<T> gradients;
+  T* dquery;
+
+  PARTITA_HOST_DEVICE void Score(const Tile& at, int64_t step, int thread, Memory& memory) const {
+    const int seen = this->Seen(at, step, thread);
+    for (int k = ScoreLane(thread); k < seen; k += kScoreLanes) {
+      memory.dproducts.at[ScoreRow(thread)][k] =
+          gradients.Of(this->RowOf(at, thread), this->LseOf(at, thread), this->KeyOf(at, step, k)).dproduct;
+    }
+  }
+  PARTITA_HOST_DEVICE void Add(const Tile& at, int64_t step, int thread, const Memory& memory, Sums& sums) const {
+    const int seen = this->Seen(at, step, thread);
+    const A* const dproducts = memory.dproducts.at[ScoreRow(thread)];
+    const int64_t depth = this->in.s.depth, first = at.first_channel + ScoreLane(thread);
+    for (int k = 0; k < seen; ++k) {
+      const T* const key = this->in.keys + this->KeyOf(at, step, k) * depth + first;
+      for (int c = 0; c < kLaneSums; ++c) {
+        if (first + c * kScoreLanes < depth) sums.values[c] += dproducts[k] * static_cast<A>(key[c * kScoreLanes]);
+      }
+    }
+  }
+  PARTITA_HOST_DEVICE void Finish(const Tile& at, int thread, const Sums& sums) const {
+    if (this->QueryOf(at, thread) >= this->in.s.queries) return;
+    const int64_t depth = this->in.s.depth, first = at.first_channel + ScoreLane(thread);
+    T* const to = dquery + this->RowOf(at, thread) * depth + first;
+    for (int c = 0; c < kLaneSums; ++c) {
+      if (first + c * kScoreLanes < depth) to[c * kScoreLanes] = static_cast<T>(sums.values[c]);
+    }
+  }
+};
+
+// Rows are keys of a group, columns the queries of its heads, one head after the other.
+template <typename T>
+struct KeyGradBody {
+  using A = Compute<T>;
+  static constexpr bool kWeighs = false;
+  struct Tile : Tiling::Place {
+    int64_t length, first_head, first_step;
+    int32_t steps_of_head;
+    int64_t steps;
+  };
+  struct Memory {
+    ScoreTile<A> probabilities, dproducts;
+  };
+  struct Sums {
+    A keys[kLaneSums] = {}, values[kLaneSums] = {};
+  };
+  Operands<T> in;
+  Tiling tiling;
+  ScoreGradients<T> gradients;
+  T *dkeys, *dvalues;
+
+  // Steps of a head begin with that of the first query which sees one of the keys.
+  PARTITA_HOST_DEVICE Tile At(int64_t tile) const {
+    const Tiling::Place place = tiling.At(tile);
+    const IndexRange heads = in.s.HeadsOf(place.head);
+    const int64_t length = in.LengthOf(place.sample), first = in.s.FirstQueryOf(place.first_row) / kScoreColumns;
+    const int64_t steps = place.first_row < length ? CeilDivide(in.s.queries, kScoreColumns) - first : 0;
+    return {place,
+            length,
+            heads.begin,
+            first,
+            static_cast<int32_t>(steps),
+            steps <= 0 ? 0 : steps * Larger(0, heads.end - heads.begin)};
+  }
+
+  struct Columns {
+    int64_t head, first_query;
+    int begin, end;  // those that see the key
+  };
+  PARTITA_HOST_DEVICE Columns ColumnsOf(const Tile& at, int64_t step, int thread) const {
+    const int32_t head = static_cast<int32_t>(step) / at.steps_of_head;
+    const int64_t first = (at.first_step + static_cast<int32_t>(step) % at.steps_of_head) * kScoreColumns;
+    const int64_t key = KeyOf(at, thread);
+    const int64_t begin = Larger(0, in.s.FirstQueryOf(key) - first), end = Smaller(kScoreColumns, in.s.queries - first);
+    return {at.first_head + head, first, static_cast<int>(Smaller(begin, kScoreColumns)),
+            key < at.length ? static_cast<int>(end) : 0};
+  }
+  PARTITA_HOST_DEVICE static int64_t KeyOf(const Tile& at, int thread) { return at.first_row + ScoreRow(thread); }
+
+  PARTITA_HOST_DEVICE void Score(const Tile& at, int64_t step, int thread, Memory& memory) const {
+    const Columns columns = ColumnsOf(at, step, thread);
+    const int64_t key_row = in.s.KeyRow(at.sample, KeyOf(at, thread), at.head);
+    for (int i = ScoreLane(thread); i < columns.end; i += kScoreLanes) {
+      if (i < columns.begin) continue;
+      const int64_t query = columns.first_query + i;
+      const auto made = gradients.Of(in.s.QueryRow(at.sample, query, columns.head),
+                                     in.s.LseAt(at.sample, query, columns.head), key_row);
+      memory.probabilities.at[ScoreRow(thread)][i] = made.probability;
+      memory.dproducts.at[ScoreRow(thread)][i] = made.dproduct;
+    }
+  }
+  PARTITA_HOST_DEVICE void Add(const Tile& at, int64_t step, int thread, const Memory& memory, Sums& sums) const {
+    const Columns columns = ColumnsOf(at, step, thread);
+    const int64_t first = at.first_channel + ScoreLane(thread);
+    for (int i = columns.begin; i < columns.end; ++i) {
+      const int64_t row = in.s.QueryRow(at.sample, columns.first_query + i, columns.head);
+      const A probability = memory.probabilities.at[ScoreRow(thread)][i];
+      const A dproduct = memory.dproducts.at[ScoreRow(thread)][i];
+      for (int c = 0; c < kLaneSums; ++c) {
+        const int64_t channel = first + c * kScoreLanes;
+        if (channel < in.s.depth) sums.keys[c] += dproduct * static_cast<A>(in.query[row * in.s.depth + channel]);
+        if (channel < in.s.channels) {
+          sums.values[c] += probability * static_cast<A>(gradients.doutput[row * in.s.channels + channel]);
+        }
+      }
+    }
+  }
+  PARTITA_HOST_DEVICE void Finish(const Tile& at, int thread, const Sums& sums) const {
+    if (KeyOf(at, thread) >= in.s.keys) return;
+    const int64_t row = in.s.KeyRow(at.sample, KeyOf(at, thread), at.head);
+    for (int c = 0; c < kLaneSums; ++c) {
+      const int64_t channel = at.first_channel + ScoreLane(thread) + c * kScoreLanes;
+      if (channel < in.s.depth) dkeys[row * in.s.depth + channel] = static_cast<T>(sums.keys[c]);
+      if (channel < in.s.channels) dvalues[row * in.s.channels + channel] = static_cast<T>(sums.values[c]);
+    }
+  }
+};
+
+template <typename T>
+LaunchError Gradients(const DotProductInputs& in, const DotProductGradients& to, CudaQueue queue) {
+  using A = Compute<T>;
+  const DotProductSizes& s = in.sizes;
+  const Operands<T> operands = OperandsOf<T>(in);
+  const ScoreGradients<T> gradients{operands, As<T>(to.doutput), As<A>(to.lse), As<A>(to.means)};
+  if (s.rows() > 0) {
+    const MeanBody<T> means{
+        s, Divisor(s.queries), Divisor(s.heads), As<T>(to.doutput), As<T>(to.output), As<A>(to.means)};
+    LaunchError error = ForEach(s.rows(), means, queue);
+    if (error != kLaunched) return error;
+    const QueryGradBody<T> of_query{
+        {operands, Tiling(s.samples, s.heads, s.queries, s.depth)}, gradients, As<T>(to.dquery)};
+    error = PassScores(of_query.tiling.tiles, of_query, queue);
+    if (error != kLaunched) return error;
+  }
+  const KeyGradBody<T> of_keys{operands, Tiling(s.samples, s.groups, s.keys, Larger(s.depth, s.channels)), gradients,
+                               As<T>(to.dkeys), As<T>(to.dvalues)};
+  return PassScores(of_keys.tiling.tiles, of_keys, queue);
+}
+
+}  // namespace
+
+LaunchError DotProductForward(DType dtype, const DotProductInputs& in, const DotProductOutputs& to, CudaQueue queue) {
+  return WithFloating(dtype, [&]<typename T>() {
+    const DotProductSizes& s = in.sizes;
+    const OutputBody<T> body{{OperandsOf<T>(in), Tiling(s.samples, s.heads, s.queries, s.channels)},
+                             As<T>(to.output),
+                             As<Compute<T>>(to.lse),
+                             to.fault};
+    return PassScores(body.tiling.tiles, body, queue);
+  });
+}
+
+LaunchError DotProductGrad(DType dtype, const DotProductInputs& in, const DotProductGradients& to, CudaQueue queue) {
+  return WithFloating(dtype, [&]<typename T>() { return Gradients<T>(in, to, queue); });
+}
+
+}  // namespace partita::launch
