@@ -72,6 +72,12 @@ absl::Status BeginWhere(const Beginning& beginning, Prepared& prepared) {
   prepared.onward = fmt::format("goes on at step {} (epoch {}, {} of its {} steps are done)", position.step,
                                 position.step / per_epoch + 1, position.step % per_epoch, per_epoch);
   prepared.changes = ChangesOf(*beginning.position(), position);
+  if (position.step >= PlannedSteps(prepared.options, per_epoch)) {
+    prepared.changes.push_back(fmt::format(
+        "{}: nothing is left to train: it is at step {}, where --epochs and --steps end the run; another --checkpoint, "
+        "or none, begins anew",
+        beginning.path, position.step));
+  }
   return absl::OkStatus();
 }
 

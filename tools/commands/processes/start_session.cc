@@ -1,5 +1,6 @@
 #include "tools/commands/processes/start_session.h"
 
+#include <spdlog/spdlog.h>
 #include <xxhash.h>
 
 #include <map>
@@ -42,7 +43,9 @@ absl::StatusOr<std::unique_ptr<Session>> Join(const RunSpec& spec, const RunPlan
   options.record_timeline = spec.output().has_trace();
   ASSIGN_OR_RETURN(options.job, JoinJob(spec, plan.chosen.strategy, program, data, read, options.speed));
   options.stall = EndWhenStalled(spec, options.job.get());
-  return Session::Start(std::move(program), options);
+  ASSIGN_OR_RETURN(std::unique_ptr<Session> session, Session::Start(std::move(program), options));
+  if (!plan.warning.empty() && Speaks(*session)) spdlog::warn("{}", plan.warning);
+  return session;
 }
 
 }  // namespace
@@ -50,10 +53,12 @@ absl::StatusOr<std::unique_ptr<Session>> Join(const RunSpec& spec, const RunPlan
 absl::StatusOr<RunPlan> PlanRun(const RunSpec& spec) {
   RETURN_IF_ERROR(SetUpLogging(spec));
   RETURN_IF_ERROR(CheckAcceleration(spec));
+  RETURN_IF_ERROR(CheckPasses(spec));
   RETURN_IF_ERROR(CheckDevice(spec, spec.execution().deterministic()));
   RunPlan plan;
   ASSIGN_OR_RETURN(plan.model, ReadModel(spec));
   plan.graph_hash = GraphHash(plan.model);
+  ASSIGN_OR_RETURN(plan.warning, ChangeOfReportedGraph(spec));
   ASSIGN_OR_RETURN(plan.processes, IsOneOfSeveral());
   ASSIGN_OR_RETURN(plan.machine, ReadMachine(spec.machine(), plan.processes));
   ASSIGN_OR_RETURN(plan.chosen, ChosenStrategyOf(spec, plan.model, /*exact=*/false, plan.machine));

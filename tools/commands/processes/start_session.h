@@ -26,6 +26,7 @@ namespace partita {
 struct RunPlan {
   Model model;
   std::string graph_hash;  // of the model, before a run sets the length of its schedule
+  std::string warning;     // that rank 0 logs when the session has started; empty: none
   bool processes = false;  // this process is one of a job
   std::optional<Machine> machine;
   ChosenStrategy chosen;
