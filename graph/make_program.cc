@@ -131,7 +131,7 @@ class PassList {
     AddGivenForms(passes);
     AddMixedPrecision(passes);
     passes.push_back(
-        {"adjoint and update", [this](Graph g) { return AppendBackward(std::move(g), model_, strategy_, registry_); }});
+        {"adjoint_and_update", [this](Graph g) { return AppendBackward(std::move(g), model_, strategy_, registry_); }});
     passes.push_back({"drop_unused", [](Graph g) { return DropUnused(g); }});
     passes.push_back({"fuse_moves",
                       [this](Graph g) { return FuseMoves(std::move(g), registry_, strategy_.input_gradients); },
@@ -262,29 +262,28 @@ absl::Status CheckStates(const Graph& training, const Graph& entry) {
 class ProgramMaker {
  public:
   ProgramMaker(const Model& model, const Strategy& strategy, const OpRegistry& registry, const ProgramOptions& options)
-      : model_(model), options_(options), passes_(model, strategy, registry, options) {
+      : model_(model), registry_(registry), options_(options), passes_(model, strategy, registry, options) {
     program_.meshes = MeshesOf(strategy);
     program_.learning_rate = model.learning_rate;
   }
 
   absl::StatusOr<Program> Make() {
+    RETURN_IF_ERROR(CheckDisabledPasses());
     RETURN_IF_ERROR(AddSize(model_.graph, ""));
     if (options_.entries) RETURN_IF_ERROR(AddEntries());
-    RETURN_IF_ERROR(CheckDisabledPasses());
     for (const EntryPoint& entry : program_.entries) CollectGroups(entry.graph, program_);
     return std::move(program_);
   }
 
  private:
   absl::Status CheckDisabledPasses() const {
+    std::vector<std::string> optional;
+    for (const PassName& pass : AllPasses(registry_)) {
+      if (pass.optional) optional.push_back(pass.name);
+    }
     for (const std::string& name : options_.disabled_passes) {
-      if (optional_passes_.contains(name)) continue;
-      const std::vector<std::string> known(optional_passes_.begin(), optional_passes_.end());
-      if (needed_passes_.contains(name)) {
-        return InvalidArgument("pass {} cannot be disabled, because programs need it; those that can are {}",
-                               Quoted(name), fmt::join(known, ", "));
-      }
-      return InvalidArgument("no pass {} runs here{}", Quoted(name), Suggestion(name, known));
+      if (std::ranges::find(optional, name) != optional.end()) continue;
+      return InvalidArgument("pass {} cannot be disabled; expected one of {}", Quoted(name), fmt::join(optional, ", "));
     }
     return absl::OkStatus();
   }
@@ -321,7 +320,6 @@ class ProgramMaker {
   }
 
   absl::Status Add(const std::string& name, Graph forward, const Graph& names, const std::vector<Pass>& passes) {
-    for (const Pass& pass : passes) (pass.optional ? optional_passes_ : needed_passes_).insert(pass.name);
     const PassOptions options{options_.verify_passes, options_.disabled_passes, options_.after_pass};
     ASSIGN_OR_RETURN(Graph made, RunPasses(std::move(forward), passes, name, options));
     if (!program_.entries.empty()) RETURN_IF_ERROR(CheckStates(program_.state_graph(), made));
@@ -334,14 +332,35 @@ class ProgramMaker {
   }
 
   const Model& model_;
+  const OpRegistry& registry_;
   const ProgramOptions& options_;
   const PassList passes_;
   Program program_;
   std::map<std::string, Layout> states_;  // of training
-  std::set<std::string> optional_passes_, needed_passes_;
 };
 
 }  // namespace
+
+// Those of a program that needs them all.
+std::vector<PassName> AllPasses(const OpRegistry& registry) {
+  const Model model;
+  Strategy strategy;
+  strategy.pipeline.micro_batches = 2;
+  strategy.recompute.emplace_back();
+  ProgramOptions options;
+  options.mix_precision = options.for_gpu = options.count_votes = true;
+  options.given["x"] = {};
+  const PassList passes(model, strategy, registry, options);
+  std::vector<PassName> names;
+  for (const std::vector<Pass>& list : {passes.Training({}), passes.Evaluation({})}) {
+    for (const Pass& pass : list) {
+      if (std::ranges::find(names, pass.name, &PassName::name) == names.end()) {
+        names.push_back({pass.name, pass.optional});
+      }
+    }
+  }
+  return names;
+}
 
 absl::StatusOr<Program> MakeProgram(const Model& model, const Strategy& strategy, const OpRegistry& registry,
                                     const ProgramOptions& options) {

@@ -38,7 +38,7 @@ struct ProgramOptions {
   // For ranks in several processes: every step counts the ranks that want to stop (graph/derive/count_votes.h).
   bool count_votes = false;
   bool verify_passes = false;  // check the graph after each pass (graph/passes/run_passes.h); tests always do
-  std::set<std::string> disabled_passes = {};  // by name; kInvalidArgument: there is no such optional pass here
+  std::set<std::string> disabled_passes = {};  // optional ones of AllPasses, by name; else kInvalidArgument
   // Called after each pass with its name, the entry point and the graph. May be null.
   std::function<void(const std::string& pass, const std::string& entry, const Graph& graph)> after_pass = nullptr;
 };
@@ -48,6 +48,13 @@ struct ProgramOptions {
 // node or the strategy's entry, and the model's entry.
 absl::StatusOr<Program> MakeProgram(const Model& model, const Strategy& strategy, const OpRegistry& registry,
                                     const ProgramOptions& options = {});
+
+struct PassName {
+  std::string name;
+  bool optional = false;  // it may be disabled: it changes how fast a program is, not what it computes
+};
+// The passes of the compiler, in their order; graph, strategy and options decide which of them a program needs.
+std::vector<PassName> AllPasses(const OpRegistry& registry);
 
 // The program with only these entry points (CHECKed), the states of the first one and the groups that they need.
 Program OnlyEntries(Program program, const std::vector<std::string>& entries);

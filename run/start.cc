@@ -49,6 +49,7 @@ absl::StatusOr<std::unique_ptr<Session>> Join(const RunSpec& spec, const RunPlan
 
 absl::StatusOr<RunPlan> PlanRun(const RunSpec& spec, std::optional<Model> given) {
   RETURN_IF_ERROR(CheckAcceleration(spec));
+  RETURN_IF_ERROR(CheckPasses(spec));
   RETURN_IF_ERROR(CheckDevice(spec));
   RunPlan plan;
   ASSIGN_OR_RETURN(plan.model, given ? Sized(spec, *std::move(given)) : ReadModel(spec));

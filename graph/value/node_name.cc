@@ -39,10 +39,10 @@ int EditDistance(const std::string& a, const std::string& b) {
   return row[b.size()];
 }
 
-// What a word of strategies and flags is called now, if it had another name before.
+// What a word of strategies is called now, if it had another name before.
 std::optional<std::string> PresentName(const std::string& name, const std::vector<std::string>& known) {
   constexpr std::pair<const char*, const char*> kRenamed[] = {
-      {"reshard", "exchanges"}, {"--reshard", "--exchanges"}, {"scatter", "slices"}, {"broadcast", "chain"}};
+      {"reshard", "exchanges"}, {"scatter", "slices"}, {"broadcast", "chain"}};
   for (const auto& [before, now] : kRenamed) {
     if (name == before && std::ranges::find(known, now) != known.end()) return now;
   }

@@ -6,7 +6,9 @@
 #include "ops/registry.h"
 #include "partitioner/data_model_strategy.h"
 #include "run/plan/chosen_strategy.h"
+#include "run/spec/flag.h"
 #include "run/spec/spec_error.h"
+#include "runtime/train/graph_fields.h"
 #include "runtime/train/trainer.h"
 
 namespace partita {
@@ -48,6 +50,14 @@ LayerSplit SplitOf(const std::string& split, bool convolutions, const Graph& for
   return split == "samples" ? LayerSplit::kSamples : LayerSplit::kChannels;
 }
 
+// A replica without samples would only wait for the others.
+absl::Status CheckReplicas(const Graph& forward, int64_t replicas) {
+  const absl::StatusOr<int64_t> samples = BatchRows(forward);
+  if (!samples.ok() || replicas <= *samples) return absl::OkStatus();
+  return FlagError("flag --dp is {}, more than the {} samples of the batch; expected at most one replica per sample",
+                   replicas, *samples);
+}
+
 // --dp, or what --ranks leaves for it.
 int64_t Replicas(const RunSpec& spec) {
   const int64_t model = spec.split().mp(), ranks = spec.split().ranks();
@@ -58,6 +68,7 @@ int64_t Replicas(const RunSpec& spec) {
 absl::StatusOr<Strategy> StrategyOfSizes(const RunSpec& spec, const Graph& forward,
                                          const std::optional<Machine>& machine) {
   const auto model = static_cast<int>(spec.split().mp()), data = static_cast<int>(Replicas(spec));
+  RETURN_IF_ERROR(CheckReplicas(forward, data));
   ASSIGN_OR_RETURN(const SplitSpeed speed, SpeedForSplits(machine, data, model));
   DataModelOptions options;
   options.convolutions = SplitOf(spec.split().convolutions(), true, forward, data, speed);
@@ -103,7 +114,7 @@ void SetOptions(const RunSpec& spec, Strategy& strategy) {
   if (!spec.split().has_recompute()) return;
   strategy.recompute.clear();
   if (spec.split().recompute() == "none") return;
-  for (const absl::string_view block : absl::StrSplit(spec.split().recompute(), ',')) {
+  for (const std::string& block : ListOf(spec.split().recompute())) {
     strategy.recompute.push_back({absl::StrSplit(block, '+')});
   }
 }

@@ -53,7 +53,7 @@ absl::StatusOr<int64_t> BatchFor(const Objective& objective, const Graph& forwar
 }
 
 absl::StatusOr<SearchSettings> ReadSettings(const RunSpec& spec, const Objective& objective, int ranks, int64_t batch) {
-  const SettingRange range{ranks, !spec.split().has_ranks(), batch, !spec.model().has_batch()};
+  const SettingRange range{ranks, !spec.split().has_ranks(), batch, spec.model().batch() == 0};
   SearchSettings settings;
   absl::Status first;
   for (const Setting& setting : SettingsOf(objective.kind, range)) {

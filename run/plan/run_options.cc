@@ -1,18 +1,21 @@
 #include "run/plan/run_options.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
 
-#include "absl/strings/str_split.h"
 #include "graph/ir/entry_point.h"
 #include "graph/read/model_entries.h"
 #include "graph/sets/find_set_results.h"
+#include "graph/value/node_name.h"
 #include "ops/registry.h"
 #include "ops/values/number_op.h"
 #include "run/host/cache_folder.h"
 #include "run/host/log.h"
+#include "run/spec/flag.h"
 #include "run/spec/spec_error.h"
 #include "runtime/api/backend/gpu.h"
 #include "runtime/base/status.h"
@@ -77,7 +80,10 @@ ProgramOptions ReadProgramOptions(const RunSpec& spec, const MachineSpeed& speed
   options.for_gpu = spec.execution().device() == "cuda";
   if (spec.split().has_bucket_bytes()) options.bucket_bytes = spec.split().bucket_bytes();
   options.verify_passes = spec.debug().verify_passes();
-  options.disabled_passes = absl::StrSplit(spec.debug().disable_pass(), ',', absl::SkipEmpty());
+  if (spec.debug().has_disable_pass()) {
+    const std::vector<std::string> passes = ListOf(spec.debug().disable_pass());
+    options.disabled_passes = {passes.begin(), passes.end()};
+  }
   return options;
 }
 
@@ -125,6 +131,26 @@ SessionOptions ReadPlanOptions(const RunSpec& spec, const MachineSpeed& speed) {
 absl::Status CheckAcceleration(const RunSpec& spec) {
   if (!spec.execution().tf32() || spec.execution().device() == "cuda") return absl::OkStatus();
   return FlagError("flag --tf32 needs --device=cuda; the host computes f32 in f32");
+}
+
+absl::Status CheckPasses(const RunSpec& spec) {
+  std::vector<std::string> all, optional;
+  for (const PassName& pass : AllPasses(Ops())) {
+    all.push_back(pass.name);
+    if (pass.optional) optional.push_back(pass.name);
+  }
+  const std::string& dumped = spec.debug().dump_after();
+  if (spec.debug().has_dump_after() && std::ranges::find(all, dumped) == all.end()) {
+    return FlagError("flag --dump-after is {}; expected one of {}", Quoted(dumped), fmt::join(all, ", "));
+  }
+  if (!spec.debug().has_disable_pass()) return absl::OkStatus();
+  for (const std::string& name : ListOf(spec.debug().disable_pass())) {
+    if (std::ranges::find(optional, name) != optional.end()) continue;
+    const bool needed = std::ranges::find(all, name) != all.end();
+    return FlagError("flag --disable-pass names {}, {}; expected {}", Quoted(name),
+                     needed ? "which programs need" : "which is no pass", fmt::join(optional, ", "));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status CheckDevice(const RunSpec& spec) {

@@ -43,6 +43,9 @@ SessionOptions ReadPlanOptions(const RunSpec& spec, const MachineSpeed& speed);
 // Whether --tf32 fits the device.
 absl::Status CheckAcceleration(const RunSpec& spec);
 
+// FlagError: --disable-pass names a pass that programs need, or none; --dump-after names none.
+absl::Status CheckPasses(const RunSpec& spec);
+
 // Whether ranks can run on what --device and --gpu say: said before anything is read, and before threads are started.
 absl::Status CheckDevice(const RunSpec& spec);
 

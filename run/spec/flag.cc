@@ -8,8 +8,10 @@
 #include <cmath>
 #include <cstdlib>
 #include <limits>
+#include <string_view>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_split.h"
 #include "graph/value/node_name.h"
 #include "proto/flag.pb.h"
@@ -40,6 +42,7 @@ FlagType TypeOf(const FieldDescriptor& field, const FlagOptions& options) {
       return FlagType::kFloat;
     default:
       CHECK(field.cpp_type() == FieldDescriptor::CPPTYPE_STRING);
+      if (options.kind() == FlagKind::LIST) return FlagType::kList;
       if (options.kind() == FlagKind::PATH) return FlagType::kPath;
       if (options.kind() == FlagKind::FOLDER) return FlagType::kFolder;
       return options.choices().empty() ? FlagType::kText : FlagType::kChoice;
@@ -108,6 +111,70 @@ bool Takes(const FlagDefinition& definition, const std::string& command) {
   return takers.empty() || std::ranges::find(takers, command) != takers.end();
 }
 
+FlagDefinition InCommand(FlagDefinition definition, const std::string& command) {
+  for (const FlagVariant& variant : definition.path.back()->options().GetExtension(flag).variants()) {
+    const std::vector<std::string> of = Words(variant.commands());
+    if (std::ranges::find(of, command) == of.end()) continue;
+    if (variant.has_help()) definition.help = variant.help();
+    if (variant.has_default_value()) definition.default_value = variant.default_value();
+  }
+  return definition;
+}
+
+// Flags as other training programs call them, which are too far from our names for a guess by letters.
+struct OtherName {
+  std::string_view name, ours;
+};
+constexpr OtherName kOtherNames[] = {
+    {"batch-size", "batch"},
+    {"bs", "batch"},
+    {"global-batch-size", "batch"},
+    {"train-batch-size", "batch"},
+    {"lr", "learning-rate"},
+    {"base-lr", "learning-rate"},
+    {"max-lr", "learning-rate"},
+    {"num-epochs", "epochs"},
+    {"num-train-epochs", "epochs"},
+    {"max-epochs", "epochs"},
+    {"n-epochs", "epochs"},
+    {"num-steps", "steps"},
+    {"max-steps", "steps"},
+    {"train-steps", "steps"},
+    {"iterations", "steps"},
+    {"max-iter", "steps"},
+    {"train-iters", "steps"},
+    {"num-workers", "decode-threads"},
+    {"workers", "decode-threads"},
+    {"data-dir", "data"},
+    {"data-path", "data"},
+    {"dataset", "data"},
+    {"train-data", "data"},
+    {"output-dir", "checkpoint"},
+    {"checkpoint-dir", "checkpoint"},
+    {"save-dir", "checkpoint"},
+    {"weights", "load"},
+    {"pretrained", "load"},
+    {"init-checkpoint", "load"},
+    {"save-path", "save"},
+    {"num-beams", "beam"},
+    {"beam-size", "beam"},
+    {"tensor-parallel", "mp"},
+    {"tensor-parallel-size", "mp"},
+    {"tp", "mp"},
+    {"data-parallel", "dp"},
+    {"data-parallel-size", "dp"},
+    {"nproc-per-node", "nproc"},
+    {"np", "nproc"},
+    {"num-processes", "nproc"},
+    {"master-port", "port"},
+    {"dtype", "precision"},
+    {"random-seed", "seed"},
+    {"num-threads", "threads"},
+    {"gradient-accumulation-steps", "micro-batches"},
+    {"log-level", "log"},
+    {"reshard", "exchanges"},
+};
+
 template <typename T>
 bool ParseNumber(const std::string& text, T& number) {
   const char* end = text.data() + text.size();
@@ -134,6 +201,9 @@ bool IsAllowed(const FlagDefinition& flag, const std::string& value) {
     case FlagType::kPath:
     case FlagType::kFolder:
       return !value.empty() && value.find('\0') == std::string::npos;
+    case FlagType::kList:
+      return value.find('\0') == std::string::npos &&
+             std::ranges::none_of(ListOf(value), [](const std::string& name) { return name.empty(); });
     case FlagType::kChoice:
       return std::find(flag.choices.begin(), flag.choices.end(), value) != flag.choices.end();
   }
@@ -167,8 +237,9 @@ std::vector<FlagDefinition> FlagsOf(const Descriptor& message) {
 
 std::vector<FlagDefinition> FlagsOfCommand(const std::vector<FlagDefinition>& all, const std::string& command) {
   std::vector<FlagDefinition> flags;
-  std::ranges::copy_if(all, std::back_inserter(flags),
-                       [&](const FlagDefinition& definition) { return Takes(definition, command); });
+  for (const FlagDefinition& definition : all) {
+    if (Takes(definition, command)) flags.push_back(InCommand(definition, command));
+  }
   return flags;
 }
 
@@ -194,6 +265,8 @@ std::string FlagPlaceholder(const FlagDefinition& flag) {
       return "BYTES";
     case FlagType::kText:
       return "TEXT";
+    case FlagType::kList:
+      return "NAME,...";
     case FlagType::kPath:
       return "FILE";
     case FlagType::kFolder:
@@ -216,7 +289,9 @@ std::string FlagRange(const FlagDefinition& flag) {
       return fmt::format("a number of bytes of at least {}, e.g. 4096, 64MiB or 80GB",
                          static_cast<int64_t>(flag.least));
     case FlagType::kText:
-      return "a text that is not empty";
+      return "text of at least one character";
+    case FlagType::kList:
+      return "a list of names with commas between them";
     case FlagType::kPath:
     case FlagType::kFolder:
       return "a path";
@@ -224,6 +299,32 @@ std::string FlagRange(const FlagDefinition& flag) {
       return fmt::format("one of {}", fmt::join(flag.choices, ", "));
   }
   return "";
+}
+
+std::vector<std::string> ListOf(const std::string& value) {
+  std::vector<std::string> names;
+  for (const absl::string_view name : absl::StrSplit(value, ',')) {
+    names.emplace_back(absl::StripAsciiWhitespace(name));
+  }
+  return names;
+}
+
+std::string FlagHint(const std::string& name, const std::vector<std::string>& known, const std::string& prefix) {
+  const auto has = [&known](const std::string& flag) { return std::ranges::find(known, flag) != known.end(); };
+  std::string word = name;
+  std::ranges::replace(word, '_', '-');
+  std::optional<std::string> meant = has(word) ? std::optional(word) : std::nullopt;
+  const auto other = std::ranges::find(kOtherNames, std::string_view(word), &OtherName::name);
+  if (!meant && other != std::end(kOtherNames) && has(std::string(other->ours))) meant = std::string(other->ours);
+  if (!meant) meant = NearestName(word, known);
+  if (meant) return fmt::format("; did you mean {}?", Quoted(prefix + *meant));
+  const std::vector<std::string> words = absl::StrSplit(word, '-', absl::SkipEmpty());
+  std::vector<std::string> related;
+  for (const std::string& flag : known) {
+    const std::vector<std::string> parts = absl::StrSplit(flag, '-');
+    if (std::ranges::find_first_of(parts, words) != parts.end()) related.push_back(prefix + flag);
+  }
+  return related.empty() ? "" : fmt::format("; related are {}", fmt::join(related, ", "));
 }
 
 std::string FlagVariable(const std::string& program, const std::string& flag) {
@@ -299,9 +400,15 @@ void SetValue(const FlagDefinition& definition, const std::string& value, Messag
   }
 }
 
+void ClearValue(const FlagDefinition& definition, Message& message) {
+  Message& holder = MutableHolder(definition, message);
+  holder.GetReflection()->ClearField(&holder, definition.path.back());
+}
+
 std::vector<GivenFlag> GivenFlags(const Message& message) {
   std::vector<GivenFlag> given;
   for (FlagDefinition& definition : FlagsOf(*message.GetDescriptor())) {
+    if (definition.path.back()->containing_type() == GeneralSpec::descriptor()) continue;
     if (!HasValue(definition, message)) continue;
     std::string value = ValueOf(definition, message);
     given.push_back({std::move(definition), std::move(value)});

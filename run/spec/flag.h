@@ -16,7 +16,7 @@
 
 namespace partita {
 
-enum class FlagType : uint8_t { kBool, kInt, kFloat, kBytes, kText, kPath, kFolder, kChoice };
+enum class FlagType : uint8_t { kBool, kInt, kFloat, kBytes, kText, kPath, kFolder, kChoice, kList };
 
 // A field of a message, and what its options say.
 struct FlagDefinition {
@@ -39,11 +39,18 @@ std::vector<FlagDefinition> FlagsOf(const google::protobuf::Descriptor& message)
 // The field that is the command's argument (FlagKind ARGUMENT).
 std::optional<FlagDefinition> ArgumentOf(const google::protobuf::Descriptor& message);
 
-// Those that the command takes.
+// Those that the command takes, each as it is in this command (FlagVariant).
 std::vector<FlagDefinition> FlagsOfCommand(const std::vector<FlagDefinition>& all, const std::string& command);
 
 // Whether the command of a program takes the flag that this field is.
 bool IsTakenBy(const google::protobuf::FieldDescriptor& field, const std::string& command);
+
+// The elements of a kList flag's value, without the blanks around them.
+std::vector<std::string> ListOf(const std::string& value);
+
+// "; did you mean 'epochs'?" about a name of no flag, or else the names in `known` that share a word with it; `prefix`
+// stands before each. Empty: nothing is near.
+std::string FlagHint(const std::string& name, const std::vector<std::string>& known, const std::string& prefix = "");
 
 // OK, or what was found and what is allowed; the caller puts the flag before it.
 absl::Status CheckFlagValue(const FlagDefinition& flag, const std::string& value);
@@ -68,12 +75,14 @@ std::string ValueOf(const FlagDefinition& definition, const google::protobuf::Me
 
 // `value`: one that CheckFlagValue allows.
 void SetValue(const FlagDefinition& definition, const std::string& value, google::protobuf::Message& message);
+void ClearValue(const FlagDefinition& definition, google::protobuf::Message& message);
 
 // A flag that has a value in the message.
 struct GivenFlag {
   FlagDefinition flag;
   std::string value;
 };
+// Without those of every program: a run with the others is the same.
 std::vector<GivenFlag> GivenFlags(const google::protobuf::Message& message);
 
 }  // namespace partita

@@ -83,6 +83,12 @@ absl::Status TrainingRun::BeginWhere(const Beginning& beginning) {
   resumed_ = fmt::format("goes on at step {} (epoch {}, {} of its {} steps are done)", position.step,
                          position.step / per_epoch + 1, position.step % per_epoch, per_epoch);
   warnings_ = ChangesOf(*beginning.position(), position);
+  if (position.step >= PlannedSteps(options_, per_epoch)) {
+    warnings_.push_back(fmt::format(
+        "{}: nothing is left to train: it is at step {}, where --epochs and --steps end the run; another --checkpoint, "
+        "or none, begins anew",
+        beginning.path, position.step));
+  }
   return absl::OkStatus();
 }
 

@@ -18,7 +18,7 @@ namespace {
 absl::Status CheckFlags(const RunSpec& spec) {
   const bool accuracy = spec.train().has_until_accuracy(), loss = spec.train().has_until_loss();
   if (accuracy && loss) return FlagError("flags --until-accuracy and --until-loss are given; one of them is allowed");
-  const bool every = spec.train().has_evaluate_every(), curve = spec.saving().has_save_curve();
+  const bool every = spec.train().evaluate_every() > 0, curve = spec.saving().has_save_curve();
   if (!accuracy && !loss && (every || curve)) {
     return FlagError("flag --{} is given, but not until what to train: --until-accuracy or --until-loss is needed",
                      every ? "evaluate-every" : "save-curve");

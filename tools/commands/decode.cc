@@ -21,6 +21,7 @@
 #include "runtime/train/stop_vote.h"
 #include "tools/commands/commands.h"
 #include "tools/commands/output/outputs.h"
+#include "tools/commands/output/repeated_report.h"
 #include "tools/commands/processes/finish_writing.h"
 #include "tools/commands/processes/processes.h"
 #include "tools/commands/processes/signals.h"
@@ -106,6 +107,7 @@ absl::StatusOr<int> RunDecode(const ContextOf<RunSpec>& context) {
   SetDecoderOptions options = DecoderOptions(spec, model.graph);
   ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
                    StartSession(spec, plan, data, std::move(program), std::move(loaded), EndProcess));
+  RETURN_IF_ERROR(WarnOfAnotherGraph(spec, *session));
   const StopSignals signals;
   options.on_progress = LogProgress(*session, data.test->samples());
   ASSIGN_OR_RETURN(const auto decoded, DecodeSet(*session, *data.test, options, &signals.flag()));

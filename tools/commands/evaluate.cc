@@ -10,6 +10,7 @@
 #include "runtime/train/stop_vote.h"
 #include "tools/commands/commands.h"
 #include "tools/commands/output/outputs.h"
+#include "tools/commands/output/repeated_report.h"
 #include "tools/commands/output/report.h"
 #include "tools/commands/processes/finish_writing.h"
 #include "tools/commands/processes/processes.h"
@@ -40,6 +41,7 @@ absl::StatusOr<int> RunEvaluate(const ContextOf<RunSpec>& context) {
   RETURN_IF_ERROR(CheckLastBatch(*program.Find(kEvaluateEntry), results, *data.test));
   ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
                    StartSession(spec, plan, data, std::move(program), std::move(loaded), EndProcess));
+  RETURN_IF_ERROR(WarnOfAnotherGraph(spec, *session));
   const StopSignals signals;
   ASSIGN_OR_RETURN(const auto evaluation, EvaluateSet(*session, results, data.test, &signals.flag()));
   ReportProto report = BeginReport("evaluate", spec, model.name, plan.graph_hash, *session);

@@ -1,6 +1,11 @@
 // `trainer launch`: the ranks of a job as processes of this machine.
+#include <fmt/ranges.h>
+
+#include <algorithm>
 #include <filesystem>
 
+#include "absl/strings/str_split.h"
+#include "graph/value/node_name.h"
 #include "run/job/launcher.h"
 #include "run/plan/inputs.h"
 #include "runtime/admission/descriptors.h"
@@ -19,6 +24,7 @@ namespace partita {
 namespace {
 
 constexpr char kLoopback[] = "127.0.0.1";
+constexpr char kConfigFlag[] = "--config";
 
 // For a reader of what the ranks have said on standard error.
 constexpr std::chrono::milliseconds kLastPatience(1000);
@@ -47,7 +53,7 @@ absl::Status CheckRestarts(const ContextOf<RunSpec>& context, const RunSpec& com
   const bool restarts = context.spec.launch().max_restarts() > 0;
   if (context.spec.launch().elastic()) {
     if (!restarts) return FlagError("flag --elastic says how a job is started again: --max-restarts is needed");
-    RETURN_IF_ERROR(CheckElastic(context.rest[0], command));
+    RETURN_IF_ERROR(CheckElastic(command));
   }
   if (!restarts || !command.checkpoints().has_checkpoint()) return absl::OkStatus();
   if (command.checkpoints().resume() == "auto") return absl::OkStatus();
@@ -132,16 +138,42 @@ absl::StatusOr<int> RunJobs(const ContextOf<RunSpec>& context, const RunSpec& co
   }
 }
 
+// Commands whose ranks join a job take its flags. Others would run once in each process.
+absl::Status CheckCommand(const std::string& name) {
+  const std::vector<std::string> known =
+      absl::StrSplit(JobSpec::descriptor()->options().GetExtension(commands), ' ', absl::SkipEmpty());
+  if (std::ranges::find(known, name) != known.end()) return absl::OkStatus();
+  const auto meant = NearestName(name, known);
+  return FlagError("launch: the command is {}; expected one of {}, whose ranks can be processes{}", Quoted(name),
+                   fmt::join(known, ", "), meant ? fmt::format("; did you mean {}?", Quoted(*meant)) : "");
+}
+
+// The command's line, which takes the flags of launch's --config too, unless it has its own.
+std::vector<std::string> LineOf(const ContextOf<RunSpec>& context) {
+  std::vector<std::string> line = context.rest;
+  const auto own = [](const std::string& word) {
+    return word == kConfigFlag || word.starts_with(std::string(kConfigFlag) + "=");
+  };
+  if (!context.spec.general().has_config() || std::ranges::any_of(line, own)) return line;
+  line.insert(line.begin() + 1, fmt::format("{}={}", kConfigFlag, context.spec.general().config()));
+  return line;
+}
+
+bool AsksForText(const RunSpec& command) {
+  const GeneralSpec& general = command.general();
+  return general.help() || general.help_all() || general.dump_config();
+}
+
 absl::StatusOr<int> RunLaunch(const ContextOf<RunSpec>& context) {
   if (context.rest.empty()) return FlagError("launch needs a command behind `--`: launch -- train --dp=2 GRAPH");
+  RETURN_IF_ERROR(CheckCommand(context.rest[0]));
+  LaunchedJob job{.line = LineOf(context), .ranks = context.spec.launch().nproc()};
   RunSpec command;
-  RETURN_IF_ERROR(context.parse(context.rest, command));  // once, so that a mistake is reported once
-  LaunchedJob job{.line = context.rest, .ranks = context.spec.launch().nproc()};
-  if (!context.spec.launch().has_nproc()) {
+  RETURN_IF_ERROR(context.parse(job.line, command));  // once, so that a mistake is reported once
+  if (AsksForText(command)) {
     job.ranks = 1;
-    if (IsSplit(context.rest[0])) {
-      ASSIGN_OR_RETURN(job.ranks, RanksOf(command));
-    }
+  } else if (!context.spec.launch().has_nproc()) {
+    ASSIGN_OR_RETURN(job.ranks, RanksOf(command));
   }
   job.threads = command.execution().threads();
   RETURN_IF_ERROR(CheckRestarts(context, command));

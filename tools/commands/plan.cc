@@ -1,5 +1,7 @@
 // `trainer plan`: what would run: groups, layouts, kernels, bytes, memory and work, without running anything; why its
 // step takes so long, what another strategy does otherwise, what would make it fit.
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -36,16 +38,34 @@
 namespace partita {
 namespace {
 
+// A dump ends before there is a plan to print or to save.
+absl::Status CheckDump(const RunSpec& spec) {
+  if (!spec.debug().has_dump_after()) return absl::OkStatus();
+  const std::pair<const char*, bool> others[] = {{"diff", spec.split().has_diff()},
+                                                 {"explain", spec.plan().explain()},
+                                                 {"format", spec.output().format() != "text"},
+                                                 {"full", spec.plan().full()},
+                                                 {"page", spec.plan().has_page()},
+                                                 {"repair", spec.split().repair()},
+                                                 {"save-strategy", spec.split().has_save_strategy()},
+                                                 {"trace", spec.output().has_trace()}};
+  for (const auto& [flag, given] : others) {
+    if (given) return FlagError("flags --dump-after and --{} are given; a dump is text and nothing else", flag);
+  }
+  return absl::OkStatus();
+}
+
 // What is told of times is told of machines, and one thing at a time.
 absl::Status CheckFlags(const RunSpec& spec) {
+  RETURN_IF_ERROR(CheckDump(spec));
   const bool machine = spec.machine().has_cluster() || spec.machine().has_profile();
   if (spec.output().has_trace() && !machine) {
     return FlagError("flag --trace: a predicted timeline needs --cluster or --profile: the machines that it is for");
   }
   const std::pair<const char*, bool> of_machines[] = {{"diff", spec.split().has_diff()},
-                                                      {"explain", spec.plan().has_explain()},
+                                                      {"explain", spec.plan().explain()},
                                                       {"page", spec.plan().has_page()},
-                                                      {"repair", spec.split().has_repair()}};
+                                                      {"repair", spec.split().repair()}};
   for (const auto& [flag, given] : of_machines) {
     if (given && !machine) {
       return FlagError("flag --{} needs --cluster or --profile: the machines that are planned for", flag);
@@ -101,7 +121,8 @@ class Planning {
     };
     RETURN_IF_ERROR(MakeProgramOf(spec_, model_, chosen_.strategy, options).status());
     if (graphs.empty()) {
-      return FlagError("flag --dump-after: no pass {} ran{}", Quoted(wanted), Suggestion(wanted, passes));
+      return FlagError("flag --dump-after is {}, a pass that does not run here; expected one of {}", Quoted(wanted),
+                       fmt::join(passes, ", "));
     }
     out_ << graphs;
     return kExitFinished;
@@ -288,6 +309,7 @@ class Planning {
 absl::StatusOr<int> RunPlan(const ContextOf<RunSpec>& context) {
   const RunSpec& spec = context.spec;
   RETURN_IF_ERROR(CheckAcceleration(spec));
+  RETURN_IF_ERROR(CheckPasses(spec));
   RETURN_IF_ERROR(CheckFlags(spec));
   RETURN_IF_ERROR(CheckOutputs(spec));
   return Planning(context).Run();

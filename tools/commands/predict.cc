@@ -15,6 +15,7 @@
 #include "tools/commands/commands.h"
 #include "tools/commands/output/outputs.h"
 #include "tools/commands/output/prediction_file.h"
+#include "tools/commands/output/repeated_report.h"
 #include "tools/commands/output/report.h"
 #include "tools/commands/processes/finish_writing.h"
 #include "tools/commands/processes/processes.h"
@@ -69,9 +70,11 @@ absl::StatusOr<int> RunPredict(const ContextOf<RunSpec>& context) {
                                .empty_lines = true};
   ASSIGN_OR_RETURN(const TrainingData data, ReadData(spec, model.graph, request));
   RETURN_IF_ERROR(CheckImages(*beginning, data));
-  ASSIGN_OR_RETURN(Program program, ProgramOf(spec, plan, {.given = GivenFormsOf(data), .predictions = {value}, .trains = false}));
+  ASSIGN_OR_RETURN(Program program,
+                   ProgramOf(spec, plan, {.given = GivenFormsOf(data), .predictions = {value}, .trains = false}));
   ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
                    StartSession(spec, plan, data, std::move(program), std::move(loaded), EndProcess));
+  RETURN_IF_ERROR(WarnOfAnotherGraph(spec, *session));
   const StopSignals signals;
   ASSIGN_OR_RETURN(const auto predictions, PredictSet(*session, data.test, &signals.flag()));
   ASSIGN_OR_RETURN(const int stopped_by, VoteToStop(*session, &signals.flag()));

@@ -23,7 +23,7 @@ absl::StatusOr<TableSizes> SizesFor(const PaperTable& table, bool among_all, con
     bool given, taken;
   };
   for (const auto& [flag, given, taken] : {Size{"ranks", spec.split().has_ranks(), table.takes_ranks},
-                                           Size{"batch", spec.model().has_batch(), table.takes_batch}}) {
+                                           Size{"batch", spec.model().batch() > 0, table.takes_batch}}) {
     if (!given) continue;
     if (among_all) return FlagError("flag --{} is given with 'all'; expected one table", flag);
     if (!taken) {

@@ -15,6 +15,7 @@
 #include "tools/commands/commands.h"
 #include "tools/commands/oracle/graded_training.h"
 #include "tools/commands/output/outputs.h"
+#include "tools/commands/output/repeated_report.h"
 #include "tools/commands/output/report.h"
 #include "tools/commands/output/strategy_file.h"
 #include "tools/commands/output/timeline.h"
@@ -86,6 +87,7 @@ absl::StatusOr<int> RunTrain(const ContextOf<RunSpec>& context) {
   ASSIGN_OR_RETURN(const std::unique_ptr<TrainingRun> run, TrainingRun::Prepare(spec, std::nullopt, EndProcess));
   const StopSignals signals;
   Session& session = run->session();
+  RETURN_IF_ERROR(WarnOfAnotherGraph(spec, session));
   const bool speaks = Speaks(session);
   const bool text = spec.output().format() == "text";
   const std::vector<std::string> accuracies = AccuraciesOf(run->plan().model.graph);

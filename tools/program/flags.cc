@@ -25,59 +25,14 @@ namespace {
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 
-struct OtherName {
-  std::string_view name, ours;
-};
+bool IsPath(const FlagDefinition& definition) {
+  return definition.type == FlagType::kPath || definition.type == FlagType::kFolder;
+}
 
-// Flags as other training programs call them, which are too far from our names for a guess by letters.
-constexpr OtherName kOtherNames[] = {
-    {"batch-size", "batch"},
-    {"bs", "batch"},
-    {"global-batch-size", "batch"},
-    {"train-batch-size", "batch"},
-    {"lr", "learning-rate"},
-    {"base-lr", "learning-rate"},
-    {"max-lr", "learning-rate"},
-    {"num-epochs", "epochs"},
-    {"num-train-epochs", "epochs"},
-    {"max-epochs", "epochs"},
-    {"n-epochs", "epochs"},
-    {"num-steps", "steps"},
-    {"max-steps", "steps"},
-    {"train-steps", "steps"},
-    {"iterations", "steps"},
-    {"max-iter", "steps"},
-    {"train-iters", "steps"},
-    {"num-workers", "decode-threads"},
-    {"workers", "decode-threads"},
-    {"data-dir", "data"},
-    {"data-path", "data"},
-    {"dataset", "data"},
-    {"train-data", "data"},
-    {"output-dir", "checkpoint"},
-    {"checkpoint-dir", "checkpoint"},
-    {"save-dir", "checkpoint"},
-    {"weights", "load"},
-    {"pretrained", "load"},
-    {"init-checkpoint", "load"},
-    {"save-path", "save"},
-    {"num-beams", "beam"},
-    {"beam-size", "beam"},
-    {"tensor-parallel", "mp"},
-    {"tensor-parallel-size", "mp"},
-    {"tp", "mp"},
-    {"data-parallel", "dp"},
-    {"data-parallel-size", "dp"},
-    {"nproc-per-node", "nproc"},
-    {"np", "nproc"},
-    {"num-processes", "nproc"},
-    {"master-port", "port"},
-    {"dtype", "precision"},
-    {"random-seed", "seed"},
-    {"num-threads", "threads"},
-    {"gradient-accumulation-steps", "micro-batches"},
-    {"log-level", "log"},
-};
+// Of the command line alone, as --help.
+bool IsGeneral(const FlagDefinition& definition) {
+  return definition.path.back()->containing_type() == GeneralSpec::descriptor();
+}
 
 std::vector<std::string> Names(const std::vector<FlagDefinition>& flags) {
   std::vector<std::string> names;
@@ -122,6 +77,7 @@ class Parser {
 
  private:
   absl::Status Set(const FlagDefinition& definition, const std::string& value, const std::string& origin);
+  absl::Status SetEntry(const ConfigEntry& entry, bool of_report, const std::string& origin);
   absl::Status UnknownFlag(const std::string& given) const;
 
   const std::vector<FlagDefinition>& known_;
@@ -133,27 +89,19 @@ class Parser {
 
 absl::Status Parser::Set(const FlagDefinition& definition, const std::string& value, const std::string& origin) {
   RETURN_IF_ERROR(About(origin, CheckFlagValue(definition, value)));
-  const bool is_path = definition.type == FlagType::kPath || definition.type == FlagType::kFolder;
-  SetValue(definition, is_path ? Resolve(folder_, value) : value, message_);
+  SetValue(definition, IsPath(definition) ? Resolve(folder_, value) : value, message_);
   return absl::OkStatus();
 }
 
 // A word that stands for no flag of this command.
 absl::Status Parser::UnknownFlag(const std::string& given) const {
-  std::vector<std::string> names;
-  for (const std::string& known : Names(known_)) names.push_back("--" + known);
-  std::string word = given.substr(std::min(given.find_first_not_of('-'), given.size()));
-  const std::string name = "--" + word;
-  std::ranges::replace(word, '_', '-');
-  const auto same = std::ranges::find(kOtherNames, std::string_view(word), &OtherName::name);
-  if (same != std::end(kOtherNames) && Find(known_, std::string(same->ours)) != nullptr) {
-    return FlagError("flag {} is unknown here; did you mean '--{}'?", Quoted(given), same->ours);
+  const std::string word = given.substr(std::min(given.find_first_not_of('-'), given.size()));
+  if (given == "--" + word && Find(all_, word) != nullptr) {
+    return FlagError("flag {} is of other commands, not of this one", Quoted(given));
   }
-  for (const FlagDefinition& definition : all_) {
-    if (given == "--" + definition.name)
-      return FlagError("flag {} is of other commands, not of this one", Quoted(given));
-  }
-  return FlagError("flag {} is unknown here{}", Quoted(given), Suggestion(name, names));
+  const std::string hint = FlagHint(word, Names(known_), "--");
+  return FlagError("flag {} is unknown here{}{}", Quoted(given), hint,
+                   hint.ends_with('?') ? "" : "; --help lists the flags");
 }
 
 absl::StatusOr<std::vector<std::string>> Parser::ReadCommandLine(const std::vector<std::string>& arguments) {
@@ -203,33 +151,35 @@ absl::Status Parser::ReadConfig() {
   if (path.empty()) return absl::OkStatus();
   const absl::StatusOr<std::string> text = environment_.read(path);
   if (!text.ok()) return About("flag --config", text.status());
-  absl::StatusOr<JsonConfig> config = JsonConfig();
-  if (HasEnding(path, ".json")) {
-    config = ParseJsonConfig(*text);
-  } else if (absl::StatusOr<std::vector<ConfigEntry>> lines = ParseConfigFile(*text); lines.ok()) {
-    config->entries = *std::move(lines);
-  } else {
-    config = lines.status();
-  }
+  const absl::StatusOr<Config> config = HasEnding(path, ".json") ? ParseJsonConfig(*text) : ParseConfigFile(*text);
   if (!config.ok()) return About(Printable(path, 240), config.status());
-  if (!config->graph.empty() && !HasArgument(message_)) SetArgument(config->graph, message_);
-  const std::vector<std::string> names = Names(all_);
+  if (!config->graph.empty()) SetArgument(config->graph, message_);
   for (const ConfigEntry& entry : config->entries) {
     const std::string line = entry.line == 0 ? "" : fmt::format("{}:", entry.line);
     const std::string origin = fmt::format("{}:{} key {}", Printable(path, 240), line, Quoted(entry.key));
-    if (const FlagDefinition* const definition = Find(known_, entry.key); definition != nullptr) {
-      if (!HasValue(*definition, message_)) RETURN_IF_ERROR(Set(*definition, entry.value, origin));
-    } else if (std::ranges::find(names, entry.key) == names.end()) {
-      return FlagError("{} is unknown{}", origin, Suggestion(entry.key, names));
-    }
+    RETURN_IF_ERROR(SetEntry(entry, config->is_report, origin));
   }
   return absl::OkStatus();
+}
+
+// A key of another command's flag changes nothing.
+absl::Status Parser::SetEntry(const ConfigEntry& entry, bool of_report, const std::string& origin) {
+  const FlagDefinition* const known = Find(known_, entry.key);
+  const FlagDefinition* const definition = known != nullptr ? known : Find(all_, entry.key);
+  if (definition == nullptr) return FlagError("{} is unknown{}", origin, FlagHint(entry.key, Names(all_)));
+  if (IsGeneral(*definition)) {
+    if (of_report) return absl::OkStatus();
+    return FlagError("{} is of the command line; expected flags of a command", origin);
+  }
+  if (known == nullptr || HasValue(*known, message_)) return absl::OkStatus();
+  if (IsPath(*known) && !entry.is_text) return FlagError("{} is {}; expected a string, a path", origin, entry.value);
+  return Set(*known, entry.value, origin);
 }
 
 }  // namespace
 
 FlagEnvironment SystemFlagEnvironment(const std::string& program) {
-  constexpr int64_t kLargestConfig = 1 << 20;
+  constexpr int64_t kLargestConfig = 16 << 20;  // reports of many epochs and ranks
   FlagEnvironment environment = {program, [](const char* name) -> const char* { return std::getenv(name); },
                                  [](const std::string& path) { return ReadTextFile(path, kLargestConfig); }};
   if (std::getenv("PARTITA_LAUNCHER") != nullptr) return environment;  // `trainer launch` has said it for its ranks
@@ -251,26 +201,31 @@ absl::StatusOr<std::vector<std::string>> ParseFlags(const std::vector<FlagDefini
   return rest;
 }
 
-std::string ToConfig(const std::vector<FlagDefinition>& flags, const Message& message) {
+absl::StatusOr<std::string> ToConfig(const std::vector<FlagDefinition>& flags, const Message& message) {
   std::map<std::string, std::string> lines;
   for (const FlagDefinition& definition : flags) {
-    if (definition.path.back()->containing_type() == GeneralSpec::descriptor()) continue;
-    const std::string value = HasValue(definition, message) ? ValueOf(definition, message) : definition.default_value;
-    if (!value.empty()) lines[definition.name] = fmt::format("{} = {}\n", definition.name, QuoteConfigValue(value));
+    if (IsGeneral(definition)) continue;
+    const bool given = HasValue(definition, message);
+    const std::string value = given ? ValueOf(definition, message) : definition.default_value;
+    if (value.empty()) continue;
+    const absl::StatusOr<std::string> quoted = QuoteConfigValue(value);
+    if (!quoted.ok()) return About("flag --" + definition.name, quoted.status());
+    lines[definition.name] = fmt::format("{}{} = {}\n", given ? "" : "# ", definition.name, *quoted);
   }
   std::string text;
   for (const auto& [name, line] : lines) text += line;
   return text;
 }
 
-bool HasArgument(const Message& message) {
+std::string ArgumentIn(const Message& message) {
   const std::optional<FlagDefinition> argument = ArgumentOf(*message.GetDescriptor());
-  return argument && HasValue(*argument, message);
+  return argument ? ValueOf(*argument, message) : "";
 }
 
 void SetArgument(const std::string& argument, Message& message) {
-  if (const std::optional<FlagDefinition> place = ArgumentOf(*message.GetDescriptor()))
-    SetValue(*place, argument, message);
+  const std::optional<FlagDefinition> place = ArgumentOf(*message.GetDescriptor());
+  if (!place) return;
+  argument.empty() ? ClearValue(*place, message) : SetValue(*place, argument, message);
 }
 
 const GeneralSpec& GeneralOf(const Message& message) {

@@ -29,18 +29,20 @@ FlagEnvironment SystemFlagEnvironment(const std::string& program);
 
 // Sets the fields of `message` and returns the arguments that are not flags, in order. Paths are absolute: a relative
 // one is resolved against BUILD_WORKING_DIRECTORY where it is set; arguments are paths as well. `known`: the flags of
-// this command. `all`: those of the whole program; a config file may set them as well.
+// this command. `all`: those of the whole program; in a config file they change nothing. The graph of a report is set
+// as the argument.
 absl::StatusOr<std::vector<std::string>> ParseFlags(const std::vector<FlagDefinition>& known,
                                                     const std::vector<FlagDefinition>& all,
                                                     const std::vector<std::string>& arguments,
                                                     const FlagEnvironment& environment,
                                                     google::protobuf::Message& message);
 
-// The flags as a --config file that gives the same values, defaults included.
-std::string ToConfig(const std::vector<FlagDefinition>& flags, const google::protobuf::Message& message);
+// The flags that have values, as a --config file that gives the same; the defaults of the others are comments.
+absl::StatusOr<std::string> ToConfig(const std::vector<FlagDefinition>& flags,
+                                     const google::protobuf::Message& message);
 
-// Of the field that is the command's argument (FlagKind ARGUMENT); where the message has none, nothing is set.
-bool HasArgument(const google::protobuf::Message& message);
+// The field that is the command's argument (FlagKind ARGUMENT); a message may have none. "": not set.
+std::string ArgumentIn(const google::protobuf::Message& message);
 void SetArgument(const std::string& argument, google::protobuf::Message& message);
 
 // The message's part with the flags of every program.

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <exception>
+#include <filesystem>
 #include <memory>
 #include <new>
+#include <system_error>
 
 #include "graph/value/node_name.h"
 #include "runtime/base/check.h"
@@ -50,17 +52,40 @@ absl::StatusOr<const Command*> FindCommand(const ProgramDefinition& program, con
   return FlagError("command {} is unknown{}", Quoted(name), Suggestion(name, names));
 }
 
+// The graph that a report in --config names, for a command whose argument is a graph.
+absl::Status TakeReportedGraph(const google::protobuf::Message& message) {
+  const std::string graph = ArgumentIn(message);
+  if (std::error_code error; std::filesystem::exists(graph, error)) return absl::OkStatus();
+  return InvalidArgument(
+      "{}: key 'graph' is {}, which is not there; if the graph of the report's run has moved, give its path as the "
+      "argument",
+      GeneralOf(message).config(), Quoted(graph));
+}
+
 absl::Status TakeArguments(const Command& command, const std::vector<std::string>& arguments,
                            google::protobuf::Message& message) {
+  if (command.argument != "GRAPH") SetArgument("", message);
   const size_t expected = command.argument.empty() ? 0 : 1;
   if (arguments.size() > expected) {
     return FlagError("{} takes {}; found {}: {}", command.name,
                      expected == 0 ? "no argument" : "one argument (" + command.argument + ")", arguments.size(),
                      Quoted(arguments[expected]));
   }
-  if (arguments.size() < expected && HasArgument(message)) return absl::OkStatus();  // a --config file names it
+  if (arguments.size() < expected && !ArgumentIn(message).empty()) return TakeReportedGraph(message);
   if (arguments.size() < expected) return FlagError("{} needs an argument: {}", command.name, command.argument);
   if (expected == 1) SetArgument(arguments[0], message);
+  return absl::OkStatus();
+}
+
+// Of a command that passes on: without `--` the other command's flags would be taken for its own.
+absl::Status CheckSeparator(const ProgramDefinition& program, const Command& command,
+                            const std::vector<std::string>& arguments) {
+  if (std::ranges::find(arguments, "--") != arguments.end()) return absl::OkStatus();
+  for (const std::string& word : arguments) {
+    if (word != "help" && std::ranges::find(program.commands, word, &Command::name) == program.commands.end()) continue;
+    return FlagError("{0}: '--' is missing before {1}; expected {0} [flags] -- {2} [flags] ...", command.name,
+                     Quoted(word), word);
+  }
   return absl::OkStatus();
 }
 
@@ -77,7 +102,10 @@ absl::StatusOr<int> RunCommand(const ProgramDefinition& program, const Command& 
     return TakeArguments(*other, rest, message);
   };
   auto end = arguments.end();
-  if (command.passes_on) end = std::find(arguments.begin(), arguments.end(), "--");
+  if (command.passes_on) {
+    end = std::find(arguments.begin(), arguments.end(), "--");
+    RETURN_IF_ERROR(CheckSeparator(program, command, arguments));
+  }
   const std::vector<std::string> own(arguments.begin(), end);
   const std::vector<FlagDefinition> flags = FlagsFor(program, command);
   const std::unique_ptr<google::protobuf::Message> message(program.message.New());
@@ -89,7 +117,8 @@ absl::StatusOr<int> RunCommand(const ProgramDefinition& program, const Command& 
     return kExitFinished;
   }
   if (general.dump_config()) {
-    out << ToConfig(flags, *message);
+    ASSIGN_OR_RETURN(const std::string config, ToConfig(flags, *message));
+    out << config;
     return kExitFinished;
   }
   RETURN_IF_ERROR(TakeArguments(command, given, *message));

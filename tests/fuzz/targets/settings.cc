@@ -23,14 +23,15 @@ std::vector<std::string> Lines(const std::string& text) {
 
 // A value that was read is the same when it is quoted and read again.
 void FeedConfigFile(const std::string& bytes) {
-  const absl::StatusOr<std::vector<ConfigEntry>> entries = ParseConfigFile(bytes);
-  if (!entries.ok()) return PromiseRefusal(entries.status());
+  const absl::StatusOr<Config> config = ParseConfigFile(bytes);
+  if (!config.ok()) return PromiseRefusal(config.status());
   std::string quoted;
-  for (const ConfigEntry& entry : *entries) quoted += entry.key + " = " + QuoteConfigValue(entry.value) + "\n";
-  const absl::StatusOr<std::vector<ConfigEntry>> again = ParseConfigFile(quoted);
-  Promise(again.ok() && again->size() == entries->size(), "what was quoted is refused: " + quoted);
-  for (size_t i = 0; i < entries->size(); ++i) {
-    Promise((*again)[i].key == (*entries)[i].key && (*again)[i].value == (*entries)[i].value, "another value");
+  for (const ConfigEntry& entry : config->entries) quoted += entry.key + " = " + *QuoteConfigValue(entry.value) + "\n";
+  const absl::StatusOr<Config> again = ParseConfigFile(quoted);
+  Promise(again.ok() && again->entries.size() == config->entries.size(), "what was quoted is refused: " + quoted);
+  for (size_t i = 0; i < config->entries.size(); ++i) {
+    const ConfigEntry &first = config->entries[i], &second = again->entries[i];
+    Promise(second.key == first.key && second.value == first.value, "another value");
   }
 }
 
@@ -41,8 +42,10 @@ void FeedCommandLine(const std::string& bytes) {
   RunSpec spec;
   const absl::StatusOr<std::vector<std::string>> rest = ParseFlags(flags, flags, Lines(bytes), environment, spec);
   if (!rest.ok()) return PromiseRefusal(rest.status());
-  const absl::StatusOr<std::vector<ConfigEntry>> config = ParseConfigFile(ToConfig(flags, spec));
-  Promise(config.ok(), "flags that cannot be written as a file: " + config.status().ToString());
+  const absl::StatusOr<std::string> dumped = ToConfig(flags, spec);
+  if (!dumped.ok()) return PromiseRefusal(dumped.status());
+  const absl::Status read = ParseConfigFile(*dumped).status();
+  Promise(read.ok(), "flags that cannot be read again: " + read.ToString());
 }
 
 }  // namespace partita

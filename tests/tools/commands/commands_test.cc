@@ -1,6 +1,7 @@
 // check, show and version on the shipped examples and on wrong files.
 #include "tools/commands/commands.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -91,6 +92,16 @@ TEST(Check, TakesTheShippedExamples) {
   }
 }
 
+TEST(Check, RefusesMoreReplicasThanSamples) {
+  const std::string graph = kExamples + "mlp.pbtxt";
+  EXPECT_EQ(Call({"check", "--dp=8", "--batch=8", graph}).code, 0);
+  for (const char* flag : {"--dp=9", "--ranks=9"}) {
+    const Answer answer = Call({"check", flag, "--batch=8", graph});
+    EXPECT_EQ(answer.code, kExitFlags) << flag;
+    EXPECT_THAT(answer.error, HasSubstr("flag --dp is 9, more than the 8 samples of the batch"));
+  }
+}
+
 TEST(Check, RefusesWithExitCodes) {
   const std::string graph = kExamples + "mlp.pbtxt", strategy = "--strategy=" + kExamples + "mlp_mixed.pbtxt";
   EXPECT_EQ(Call({"check", "none.pbtxt"}).code, kExitFiles);
@@ -164,6 +175,83 @@ TEST(TrainerFlags, EveryFlagIsOfCommandsThatThereAre) {
   for (const FlagDefinition& definition : FlagsOf(*RunSpec::descriptor())) {
     for (const std::string& command : definition.commands) EXPECT_TRUE(names.contains(command)) << definition.name;
   }
+}
+
+// What a command is asked for by `arguments`, and by nothing else; `config`: what a --config file has. An error: the
+// empty message.
+RunSpec SpecOf(const std::string& name, const std::vector<std::string>& arguments, const std::string& config) {
+  RunSpec spec;
+  std::vector<Command> commands = TrainerCommands();
+  for (Command& command : commands) {
+    command.run = Runs<RunSpec>([&spec](const ContextOf<RunSpec>& context) -> absl::StatusOr<int> {
+      spec = context.spec;
+      return kExitFinished;
+    });
+  }
+  const ProgramDefinition program{"trainer", "trains", RunSpec::default_instance(), commands};
+  const FlagEnvironment environment = {"trainer", [](const char*) -> const char* { return nullptr; },
+                                       [&](const std::string&) -> absl::StatusOr<std::string> { return config; }};
+  std::vector<std::string> line = {name};
+  line.insert(line.end(), arguments.begin(), arguments.end());
+  const auto command = std::ranges::find(commands, name, &Command::name);
+  if (!command->argument.empty()) line.emplace_back("graph");
+  if (!config.empty()) line.emplace_back("--config=c.toml");
+  std::ostringstream out, error;
+  EXPECT_EQ(RunProgram(program, line, environment, out, error), 0) << name << ": " << error.str() << config;
+  spec.clear_general();
+  return spec;
+}
+
+std::string Dump(const std::string& name, std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), name);
+  arguments.emplace_back("--dump-config");
+  const ProgramDefinition program{"trainer", "trains", RunSpec::default_instance(), TrainerCommands()};
+  const FlagEnvironment environment = {"trainer", [](const char*) -> const char* { return nullptr; }, nullptr};
+  std::ostringstream out, error;
+  EXPECT_EQ(RunProgram(program, arguments, environment, out, error), 0) << error.str();
+  return out.str();
+}
+
+// Of a flag, a value that it may have.
+std::string SomeValue(const FlagDefinition& flag) {
+  switch (flag.type) {
+    case FlagType::kBool:
+      return "true";
+    case FlagType::kInt:
+    case FlagType::kBytes:
+      return fmt::to_string(static_cast<int64_t>(flag.least) + 1);
+    case FlagType::kFloat:
+      return "0.7";
+    case FlagType::kChoice:
+      return flag.choices.front();
+    default:
+      return "a";
+  }
+}
+
+TEST(TrainerFlags, ADumpOfEachCommandIsReadBackAsTheSameRun) {
+  for (const Command& command : TrainerCommands()) {
+    EXPECT_EQ(SpecOf(command.name, {}, Dump(command.name, {})).DebugString(),
+              SpecOf(command.name, {}, "").DebugString());
+    std::vector<std::string> all;
+    for (FlagDefinition& flag : FlagsOfCommand(FlagsOf(*RunSpec::descriptor()), command.name)) {
+      if (flag.group == "General") continue;
+      if (const auto own = command.choices.find(flag.name); own != command.choices.end()) flag.choices = own->second;
+      all.push_back(fmt::format("--{}={}", flag.name, SomeValue(flag)));
+    }
+    const RunSpec given = SpecOf(command.name, all, "");
+    EXPECT_EQ(SpecOf(command.name, {}, Dump(command.name, all)).DebugString(), given.DebugString());
+    EXPECT_EQ(GivenFlags(given).size(), all.size()) << command.name;
+  }
+}
+
+// What help and dumps say that a command does without a flag.
+TEST(TrainerFlags, ADefaultThatOnlySomeCommandsHaveIsTheirs) {
+  EXPECT_THAT(Dump("sweep", {}), HasSubstr("\n# mp = \"2\"\n"));
+  EXPECT_THAT(Dump("sweep", {}), ::testing::Not(HasSubstr("ranks =")));
+  EXPECT_THAT(Dump("train", {}), HasSubstr("\n# mp = \"1\"\n"));
+  EXPECT_THAT(Dump("verify", {}), HasSubstr("\n# steps = \"3\"\n"));
+  EXPECT_THAT(Dump("calibrate", {}), HasSubstr("\n# steps = \"30\"\n"));
 }
 
 TEST(Version, NamesTheLibraries) {

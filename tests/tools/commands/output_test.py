@@ -23,7 +23,8 @@ class OutputTest(TrainerCase):
                         ["help", "train"], ["train", "--mock-data", "--steps=1", *model],
                         ["evaluate", "--mock-data", "--load=s.safetensors", *model],
                         ["predict", "--mock-data", "--load=s.safetensors", "--output=p.npy", *model],
-                        ["verify", "--mock-data", "--steps=1", *model], ["launch", "--nproc=1", "--", "version"]):
+                        ["verify", "--mock-data", "--steps=1", *model], 
+                        ["launch", "--", "train", "--mock-data", "--steps=1", *model]):
             with self.subTest(command=command[0]), open("/dev/full", "w") as full:
                 done = subprocess.run([TRAINER, *command], stdout=full, stderr=subprocess.PIPE, text=True,
                                       cwd=self.folder, timeout=300)

@@ -34,26 +34,6 @@ class PlanTest(TrainerCase):
                              for _ in range(2)}
                     self.assertEqual(len(plans), 1)
 
-    def test_dumps_graphs_after_a_pass(self):
-        dumped = self.call("plan", "--dump-after=partition", "--dp=2", MLP).stdout
-        self.assertRegex(dumped, r"^// train after partition\n(.|\n)*\n// evaluate after partition\n")
-        later = self.call("plan", "--dump-after=bucket_all_reduces", "--dp=2", MLP).stdout
-        self.assertNotEqual(dumped, later)
-        self.assertIn("did you mean 'partition'?", self.call("plan", "--dump-after=partitions", MLP, code=2).stderr)
-
-    def test_passes_that_are_not_needed_can_be_disabled(self):
-        refused = self.call("plan", "--disable-pass=partition", MLP, code=3).stderr
-        names = re.search(r"pass 'partition' cannot be disabled.*; those that can are (.*)\n", refused)[1].split(", ")
-        self.assertLessEqual({"bucket_all_reduces", "fuse_moves"}, set(names))
-        self.assertIn("no pass 'fuse_move' runs here; did you mean 'fuse_moves'?",
-                      self.call("plan", "--disable-pass=fuse_move", MLP, code=3).stderr)
-        for name in names:
-            dumped = self.call("plan", "--disable-pass=" + name, "--dump-after=" + name, MLP, code=2).stderr
-            self.assertIn(f"no pass '{name}' ran", dumped)
-        self.call("verify", "--mock-data", "--steps=2", "--dp=2", "--mp=2", "--disable-pass=" + ",".join(names), LENET)
-        for name in names:
-            self.call("verify", "--mock-data", "--steps=1", "--dp=2", "--mp=2", "--disable-pass=" + name, LENET)
-
     def test_summary_fits_a_screen(self):
         for call in ([self.STRATEGY, self.GRAPH], [MLP], ["--dp=8", "--mp=4", LENET],
                      ["--strategy=" + example("lenet5_meshes.pbtxt"), "--batch=8", LENET]):

@@ -64,6 +64,35 @@ class TrainTest(TrainerCase):
         with open(self.path("a.safetensors"), "rb") as first, open(self.path("b.safetensors"), "rb") as again:
             self.assertEqual(first.read(), again.read())
 
+    def test_a_repeated_run_may_replace_its_report(self):
+        self.train("--dp=2", "--report=r.json", MLP)
+        self.call("train", "--config=r.json")
+        with open(self.path("r.json")) as file:
+            report = json.load(file)
+        self.assertEqual((report["outcome"], report["flags"]["dp"], report["flags"]["report"]),
+                         ("finished", 2, "r.json"))
+        self.assertNotIn("config", report["flags"])
+        done = self.call("train", "--config=r.json", "--trace=r.json", code=2)
+        self.assertIn("flag --trace: r.json is the same file as that of --config", done.stderr)
+
+    def test_a_repeated_run_warns_of_another_graph(self):
+        graph = self.changed(MLP, "base: [0-9.]+", "base: 0.125")
+        self.train("--learning-rate=0.5", "--report=r.json", graph)
+        changed = "the run had another graph"
+        self.assertNotIn(changed, self.call("train", "--config=r.json", "--batch=4", "--learning-rate=0.1").stderr)
+        self.assertNotIn(changed, self.call("train", "--config=r.json").stderr)
+        self.changed(self.path(graph), "momentum: 0.9", "momentum: 0.8")
+        done = self.call("launch", "--", "train", "--config=r.json", "--dp=2")
+        self.assertEqual(done.stderr.count(changed), 1, done.stderr)
+        os.remove(self.path(graph))
+        moved = self.call("train", "--config=r.json", code=3).stderr
+        self.assertIn("r.json: key 'graph' is 'changed.pbtxt', which is not there", moved)
+
+    def test_a_repeated_run_that_is_done_says_so(self):
+        self.train("--checkpoint=c", "--resume=auto", "--report=r.json", MLP)
+        done = self.call("train", "--config=r.json")
+        self.assertRegex(done.stderr, r"warning c/step-0*4: nothing is left to train: it is at step 4")
+
     def test_reports_how_threads_wait(self):
         """A thread spins for a short time unless it is told otherwise, or takes a core that others need."""
         unset = {name: value for name, value in without_launchers().items()

@@ -15,7 +15,7 @@
 #include "proto/run.pb.h"
 #include "run/spec/flag.h"
 #include "runtime/base/status.h"
-#include "tests/tools/program/test_spec.pb.h"
+#include "tests/tools/program/parsed_flags.h"
 #include "tools/program/exit_code.h"
 #include "tools/program/flag_help.h"
 #include "tools/program/program.h"
@@ -25,47 +25,6 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
-
-struct World {
-  std::map<std::string, std::string> variables, files;
-
-  FlagEnvironment environment() const {
-    std::vector<std::string> names;
-    for (const auto& [name, value] : variables) names.push_back(name);
-    return {"trainer",
-            [this](const char* name) -> const char* {
-              auto found = variables.find(name);
-              return found == variables.end() ? nullptr : found->second.c_str();
-            },
-            [this](const std::string& path) -> absl::StatusOr<std::string> {
-              auto found = files.find(path);
-              if (found == files.end()) return InvalidArgument("{}: cannot be opened", path);
-              return found->second;
-            },
-            names};
-  }
-};
-
-std::vector<FlagDefinition> TrainerFlags() { return FlagsOf(*RunSpec::descriptor()); }
-
-std::vector<FlagDefinition> Known() { return FlagsOfCommand(FlagsOf(*TestSpec::descriptor()), "parse"); }
-
-struct Parsed {
-  TestSpec spec;
-  std::vector<std::string> rest;
-};
-
-absl::StatusOr<Parsed> Parse(const std::vector<std::string>& arguments, const World& world = {}) {
-  Parsed parsed;
-  ASSIGN_OR_RETURN(parsed.rest, ParseFlags(Known(), TrainerFlags(), arguments, world.environment(), parsed.spec));
-  return parsed;
-}
-
-std::string Refusal(const std::vector<std::string>& arguments, const World& world = {}) {
-  const absl::Status status = Parse(arguments, world).status();
-  EXPECT_EQ(ToExitCode(status), kExitFlags) << status;
-  return std::string(status.message());
-}
 
 TEST(Flags, HaveTypesAndDefaults) {
   const Parsed parsed = *Parse({"--learning-rate=0.25", "--memory=64MiB", "--augment", "graph.pb"});
@@ -111,41 +70,6 @@ TEST(Flags, ResolvePathsAgainstTheCallersFolder) {
   EXPECT_EQ(Parse({"/graph.pb"}, world)->rest[0], "/graph.pb");
 }
 
-TEST(Flags, DumpLoadsAgain) {
-  World world;
-  const TestSpec spec = Parse({"--epochs=9", "--save=/a \"b\\c.x"})->spec;
-  world.files["/dump"] = ToConfig(Known(), spec);
-  const TestSpec again = Parse({"--config=/dump"}, world)->spec;
-  EXPECT_EQ(again.epochs(), 9);
-  EXPECT_EQ(again.files().save(), "/a \"b\\c.x");
-}
-
-TEST(Flags, ComeFromJsonAndFromTheReportOfARun) {
-  World world;
-  world.files["flags.json"] = R"({"epochs": 7, "learning-rate": 0.25, "augment": true, "format": "json"})";
-  world.files["report.json"] =
-      R"({"command": "train", "graph": "/g.pb", "flags": {"epochs": 8.0, "config": "flags.json"}, "epochs": []})";
-  TestSpec spec = Parse({"--config=flags.json"}, world)->spec;
-  EXPECT_EQ(spec.epochs(), 7);
-  EXPECT_EQ(spec.learning_rate(), 0.25);
-  EXPECT_TRUE(spec.augment());
-  EXPECT_EQ(spec.format(), "json");
-  spec = Parse({"--config=report.json", "--learning-rate=1"}, world)->spec;
-  EXPECT_EQ(spec.epochs(), 8);
-  EXPECT_EQ(spec.learning_rate(), 1);
-  EXPECT_EQ(spec.graph(), "/g.pb");
-  const std::pair<std::string, std::string> cases[] = {{"[]", "expected a JSON object"},
-                                                       {"{\"epochs\": [1]}", "key 'epochs' is array"},
-                                                       {"{\"epochs\": 1.5}", "the value is '1.5'"},
-                                                       {"{\"epoch\": 1}", "did you mean 'epochs'?"},
-                                                       {"{\"flags\": 1}", "key 'flags' is number"},
-                                                       {"{\"epochs\": 1", "expected a JSON object"}};
-  for (const auto& [text, says] : cases) {
-    world.files["c.json"] = text;
-    EXPECT_THAT(Refusal({"--config=c.json"}, world), HasSubstr(says)) << text;
-  }
-}
-
 // What is written, and which commands take it, follow from the field alone.
 TEST(Flags, AreTheFieldsOfTheMessage) {
   const std::vector<FlagDefinition> flags = Known();
@@ -159,7 +83,38 @@ TEST(Flags, AreTheFieldsOfTheMessage) {
   EXPECT_EQ(std::ranges::count(flags, "graph", &FlagDefinition::name), 0) << "it is the argument";
   TestSpec spec;
   SetArgument("/graph.pb", spec);
-  EXPECT_EQ(spec.graph(), "/graph.pb");
+  EXPECT_EQ(ArgumentIn(spec), "/graph.pb");
+  SetArgument("", spec);
+  EXPECT_FALSE(spec.has_graph());
+}
+
+TEST(Flags, ListsHaveNamesBetweenCommas) {
+  EXPECT_EQ(ListOf("a"), std::vector<std::string>{"a"});
+  EXPECT_EQ(ListOf(" a , b+c,d "), (std::vector<std::string>{"a", "b+c", "d"}));
+  EXPECT_EQ(Parse({"--skip=a, b"})->spec.skip(), "a, b");
+  for (const char* value : {"", ",", "a,", ",a", "a, ,b", " "}) {
+    EXPECT_THAT(Refusal({std::string("--skip=") + value}), HasSubstr("a list of names with commas between them"));
+  }
+}
+
+TEST(Flags, DifferInSomeCommands) {
+  const auto of = [](const std::string& command, const std::string& name) {
+    const std::vector<FlagDefinition> flags = FlagsOfCommand(FlagsOf(*TestSpec::descriptor()), command);
+    return *std::ranges::find(flags, name, &FlagDefinition::name);
+  };
+  EXPECT_EQ(of("parse", "epochs").help, "passes");
+  EXPECT_EQ(of("train", "epochs").help, "passes of training");
+  EXPECT_EQ(of("train", "epochs").default_value, "3");
+  EXPECT_EQ(of("parse", "learning-rate").help, "rate");
+  EXPECT_EQ(of("parse", "learning-rate").default_value, "0.5");
+}
+
+TEST(Flags, AnUnknownOneIsAnsweredByThoseThatAreNear) {
+  EXPECT_EQ(Refusal({"--xyzzy=3"}), "flag '--xyzzy' is unknown here; --help lists the flags");
+  EXPECT_EQ(Refusal({"--rate=3"}),
+            "flag '--rate' is unknown here; related are --learning-rate; --help lists the flags");
+  EXPECT_EQ(Refusal({"--learning_rate=3"}), "flag '--learning_rate' is unknown here; did you mean '--learning-rate'?");
+  EXPECT_EQ(Refusal({"--lr=3"}), "flag '--lr' is unknown here; did you mean '--learning-rate'?");
 }
 
 TEST(Flags, RefuseInOneSentence) {
@@ -182,29 +137,6 @@ TEST(Flags, RefuseInOneSentence) {
   EXPECT_THAT(Refusal({"--shift=3"}), HasSubstr("'--shift' is of other commands, not of this one"));
   EXPECT_THAT(Refusal({"--epocsh=3"}), HasSubstr("did you mean '--epochs'?")) << "two neighbours swapped";
   EXPECT_EQ(Parse({"--", "--epochs"})->rest, std::vector<std::string>{"--epochs"});
-}
-
-TEST(Flags, RefuseEnvironmentAndConfigByTheirPlace) {
-  World world;
-  world.variables = {{"TRAINER_EPOCHS", "many"}};
-  EXPECT_THAT(Refusal({}, world), StartsWith("environment variable TRAINER_EPOCHS: the value is 'many'"));
-  world.variables.clear();
-  EXPECT_THAT(Refusal({"--config=none"}, world), HasSubstr("none: cannot be opened"));
-  const std::pair<std::string, std::string> cases[] = {
-      {"epoch = 3", "c:1: key 'epoch' is unknown; did you mean 'epochs'?"},
-      {"\nepochs = 300", "c:2: key 'epochs': the value is '300'"},
-      {"epochs", "line 1: the line is 'epochs'"},
-      {"epochs =", "line 1: key 'epochs' has no value"},
-      {"epochs = 1\nepochs = 2", "line 2: key 'epochs' is given twice"},
-      {"save = \"a", "not closed"},
-      {"save = \"a\\q\"", "unknown escape"},
-      {"epochs = 1 2", "'2' follows the value"},
-      {"= 1", "key = value"},
-  };
-  for (const auto& [text, says] : cases) {
-    world.files["c"] = text;
-    EXPECT_THAT(Refusal({"--config=c"}, world), HasSubstr(says)) << text;
-  }
 }
 
 TEST(Bytes, HaveUnits) {
@@ -239,7 +171,12 @@ struct Answer {
 Answer Call(const std::vector<std::string>& arguments, const World& world = {}) {
   const auto train = [](const ContextOf<TestSpec>& context) -> absl::StatusOr<int> {
     context.out << "epochs " << context.spec.epochs();
+    if (context.spec.graph() == "/dev/null") context.out << " of " << context.spec.graph();
     return kExitInterrupted;
+  };
+  const auto read = [](const ContextOf<TestSpec>& context) -> absl::StatusOr<int> {
+    context.out << "reads " << context.spec.graph();
+    return kExitFinished;
   };
   const auto fail = [](const CommandContext&) -> absl::StatusOr<int> { return ResourceExhausted("too large"); };
   const ProgramDefinition program{
@@ -247,7 +184,9 @@ Answer Call(const std::vector<std::string>& arguments, const World& world = {}) 
       "trains",
       TestSpec::default_instance(),
       {{.name = "train", .summary = "train it", .argument = "GRAPH", .run = Runs<TestSpec>(train)},
-       {.name = "fail", .summary = "does not fit", .argument = "", .run = fail, .choices = {{"format", {"text"}}}}}};
+       {.name = "fail", .summary = "does not fit", .argument = "", .run = fail, .choices = {{"format", {"text"}}}},
+       {.name = "read", .summary = "read lines", .argument = "LINES", .run = Runs<TestSpec>(read)},
+       {.name = "launch", .summary = "run others", .argument = "", .run = fail, .passes_on = true}}};
   std::ostringstream out, error;
   const int code = RunProgram(program, arguments, world.environment(), out, error);
   return {code, out.str(), error.str()};
@@ -270,6 +209,30 @@ TEST(Program, SaysWhatIsWrong) {
   EXPECT_EQ(Call({"train", "a", "b"}).error, "trainer: train takes one argument (GRAPH); found 2: 'b'\n");
   EXPECT_EQ(Call({"fail", "a"}).error, "trainer: fail takes no argument; found 1: 'a'\n");
   EXPECT_EQ(Call({"fail", "--epochs=2"}).code, 2);
+}
+
+// A report names the graph of commands whose argument is a graph, and nothing of others.
+TEST(Program, TakesTheGraphOfAReport) {
+  World world;
+  world.files["r.json"] = R"({"graph": "/dev/null", "flags": {"epochs": 2}})";
+  world.files["moved.json"] = R"({"graph": "/none/graph.pb", "flags": {"epochs": 2}})";
+  EXPECT_EQ(Call({"train", "--config=r.json"}, world).out, "epochs 2 of /dev/null");
+  EXPECT_EQ(Call({"train", "--config=r.json", "mine"}, world).out, "epochs 2");
+  EXPECT_EQ(Call({"read", "--config=r.json"}, world).error, "trainer: read needs an argument: LINES\n");
+  EXPECT_EQ(Call({"read", "--config=r.json", "mine"}, world).out, "reads mine");
+  const Answer moved = Call({"train", "--config=moved.json"}, world);
+  EXPECT_EQ(moved.code, kExitFiles);
+  EXPECT_EQ(moved.error,
+            "trainer: moved.json: key 'graph' is '/none/graph.pb', which is not there; if the graph of the report's "
+            "run has moved, give its path as the argument\n");
+  EXPECT_EQ(Call({"train", "--config=moved.json", "/dev/null"}, world).out, "epochs 2 of /dev/null");
+}
+
+TEST(Program, AsksForTheSeparatorOfAPassedCommand) {
+  EXPECT_EQ(Call({"launch", "train", "--epochs=2"}).error,
+            "trainer: launch: '--' is missing before 'train'; expected launch [flags] -- train [flags] ...\n");
+  EXPECT_EQ(Call({"launch", "help"}).code, kExitFlags);
+  EXPECT_EQ(Call({"launch", "--", "train"}).error, "trainer: too large\n") << "its own";
 }
 
 Answer CallOne(const std::function<absl::StatusOr<int>()>& work) {
@@ -321,7 +284,7 @@ TEST(Program, Helps) {
   EXPECT_EQ(Call({"-h"}).out, usage);
   const std::string train = Call({"train", "--help"}).out;
   EXPECT_THAT(train, HasSubstr("--epochs=N"));
-  EXPECT_THAT(train, HasSubstr("(default 3)"));
+  EXPECT_THAT(train, HasSubstr("passes of training (default 3)"));
   EXPECT_EQ(Call({"train", "-h"}).out, train);
   EXPECT_EQ(Call({"help", "train"}).out, train);
   EXPECT_EQ(Call({"--help", "train"}).out, train);
@@ -329,7 +292,7 @@ TEST(Program, Helps) {
   EXPECT_EQ(Call({"help", "help"}).out, usage);
   EXPECT_THAT(Call({"train", "--help-all"}).out, HasSubstr("TRAINER_EPOCHS"));
   EXPECT_EQ(Call({"train", "--help"}).code, 0);
-  EXPECT_THAT(Call({"train", "--dump-config"}).out, HasSubstr("epochs = \"3\"\n"));
+  EXPECT_THAT(Call({"train", "--dump-config"}).out, ::testing::StartsWith("# epochs = \"3\"\n"));
   EXPECT_THAT(Call({"help", "trian"}).error, HasSubstr("did you mean 'train'?"));
   EXPECT_EQ(Call({"help", "train", "fail"}).code, 2);
 }

@@ -149,6 +149,7 @@ JobEnd ChildProcesses::Wait() {
   const HandledSignals handled(kForwarded, Remember, 0);
   while (Running()) {
     Poll(milliseconds(100));
+    SayFailure();
     PassOnSignals();
     EndTheLate();
   }
@@ -215,6 +216,7 @@ void ChildProcesses::ReadPipe(size_t child, Pipe& pipe, std::ostream& stream, bo
   if (count < 0 && errno == EINTR) return;
   const auto print = [&](const std::string& text) {
     Log(children_[child], text);
+    if (&pipe == &children_[child].error && IsRepeated(children_[child], text)) return;
     if (!plain) stream << "[" << child << "] ";
     stream << text << std::flush;
   };
@@ -229,6 +231,20 @@ void ChildProcesses::ReadPipe(size_t child, Pipe& pipe, std::ostream& stream, bo
     print(pipe.line.substr(0, end + 1));
     pipe.line.erase(0, end + 1);
   }
+}
+
+// Whether another child has reported this error.
+bool ChildProcesses::IsRepeated(Child& child, const std::string& line) {
+  if (!line.starts_with("trainer: ") || line.starts_with("trainer: warning: ")) return false;
+  child.said_why = true;
+  return !errors_said_.insert(line).second;
+}
+
+// Says how the first child that failed has ended, unless its own error says why.
+void ChildProcesses::SayFailure() {
+  if (failure_.empty() || children_[failed_].error.fd >= 0) return;
+  if (!children_[failed_].said_why) error_ << failure_ << std::endl;
+  failure_.clear();
 }
 
 // What cannot be written is said once, and is no reason to end the job.
@@ -253,7 +269,8 @@ void ChildProcesses::Reap(size_t child) {
   first_end_ = Clock::now();
   const std::string how = WIFSIGNALED(status) ? fmt::format("was ended by signal {}", WTERMSIG(status))
                                               : fmt::format("ended with exit code {}", code);
-  error_ << fmt::format("launch: rank {} (process {}) {}", child, children_[child].pid, how) << std::endl;
+  failed_ = child;
+  failure_ = fmt::format("launch: rank {} (process {}) {}", child, children_[child].pid, how);
 }
 
 }  // namespace partita

@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <ostream>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -21,7 +22,7 @@ namespace partita {
 class ChildProcesses {
  public:
   // What children write goes to `out` and `error` line by line, as "[2] line"; what child 0 writes to its standard
-  // output goes through as it is.
+  // output goes through as it is. An error that several children report in the same words goes through once.
   ChildProcesses(std::ostream& out, std::ostream& error) : out_(out), error_(error) {}
   // Ends those that still run.
   ~ChildProcesses();
@@ -52,13 +53,16 @@ class ChildProcesses {
     int handle = -1;  // pidfd; -1: ended
     Pipe out, error;
     std::optional<ProcessLog> log;
-    bool stopped = false;  // when it was asked to end
+    bool stopped = false;   // when it was asked to end
+    bool said_why = false;  // the error that ended it
   };
 
   bool Running() const;
   void Log(Child& child, const std::string& text);
   void Poll(std::chrono::milliseconds timeout);
   void ReadPipe(size_t child, Pipe& pipe, std::ostream& stream, bool plain);
+  bool IsRepeated(Child& child, const std::string& line);
+  void SayFailure();
   void Reap(size_t child);
   void PassOnSignals();
   void EndTheLate();
@@ -69,8 +73,11 @@ class ChildProcesses {
   std::ostream& error_;
   std::vector<Child> children_;
   JobEnd end_;
-  Clock::time_point first_end_;  // if end_.code is not 0
-  bool asked_ = false;           // by SIGUSR1
+  Clock::time_point first_end_;        // if end_.code is not 0
+  size_t failed_ = 0;                  // the first that did
+  std::string failure_;                // how it ended; empty: that was said
+  std::set<std::string> errors_said_;  // by children, which several may say alike
+  bool asked_ = false;                 // by SIGUSR1
   bool log_failed_ = false;
   int passed_on_ = 0;        // the last signal
   std::map<int, int> told_;  // how often, by signal

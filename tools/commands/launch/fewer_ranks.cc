@@ -10,12 +10,7 @@
 
 namespace partita {
 
-bool IsSplit(const std::string& name) {
-  return IsTakenBy(*SplitSpec::descriptor()->FindFieldByNumber(SplitSpec::kStrategyFieldNumber), name);
-}
-
-absl::Status CheckElastic(const std::string& name, const RunSpec& command) {
-  if (!IsSplit(name)) return FlagError("flag --elastic: {} takes no number of ranks", name);
+absl::Status CheckElastic(const RunSpec& command) {
   if (!command.split().has_strategy()) return absl::OkStatus();
   return FlagError("flag --elastic: the strategy of {} is for one number of ranks; give --dp and --mp, or --search",
                    command.split().strategy());
@@ -23,7 +18,6 @@ absl::Status CheckElastic(const std::string& name, const RunSpec& command) {
 
 std::vector<std::string> CommandFor(int64_t ranks, const std::string& name, const RunSpec& command) {
   RunSpec changed = command;
-  changed.mutable_general()->clear_config();  // its flags are among those of the command
   SplitSpec& split = *changed.mutable_split();
   split.clear_ranks();
   split.clear_dp();

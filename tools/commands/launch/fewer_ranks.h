@@ -11,11 +11,8 @@
 
 namespace partita {
 
-// Whether the command `name` takes a strategy, which says for how many ranks it is.
-bool IsSplit(const std::string& name);
-
-// FlagError: the command takes no number of ranks, or its strategy is a file, which is for one number of them.
-absl::Status CheckElastic(const std::string& name, const RunSpec& command);
+// FlagError: the command's strategy is a file, which is for one number of ranks.
+absl::Status CheckElastic(const RunSpec& command);
 
 // The line of the command `name` with these flags, but for `ranks`: a search is made anew for them; else replicas stay
 // as large as they were (--mp) if the ranks divide into such, and become as much smaller as is needed if not.

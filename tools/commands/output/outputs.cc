@@ -64,6 +64,14 @@ std::vector<Taken> Inputs(const RunSpec& spec) {
   return inputs;
 }
 
+// A run that repeats a report may write its own in place of it.
+absl::Status CheckIsNotConfig(const RunSpec& spec, const FlagDefinition& flag, const fs::path& path) {
+  const FieldDescriptor* const report = OutputSpec::descriptor()->FindFieldByNumber(OutputSpec::kReportFieldNumber);
+  const std::string& config = spec.general().config();
+  if (config.empty() || flag.path.back() == report || !AreSame(path, config)) return absl::OkStatus();
+  return FlagError("flag --{}: {} is the same file as that of --config", flag.name, path.string());
+}
+
 // A name that promises another format is a mistake; one that promises none is not.
 absl::Status CheckModelName(const std::string& flag, const fs::path& path) {
   const std::string endings[] = {".pt", ".pth", ".bin", ".ckpt", ".h5", ".onnx", ".npy", ".npz", ".pb", ".pbtxt"};
@@ -88,6 +96,7 @@ absl::Status CheckOutputs(const RunSpec& spec) {
     if (!flag.written) continue;
     const fs::path path = value;
     RETURN_IF_ERROR(CheckWritable(flag.name, path));
+    RETURN_IF_ERROR(CheckIsNotConfig(spec, flag, path));
     for (const auto& [other, what] : taken) {
       if (AreSame(path, other)) return FlagError("flag --{}: {} is the same file as {}", flag.name, value, what);
     }

@@ -118,8 +118,8 @@ TEST(FewerRanks, ASearchIsMadeAnew) {
 }
 
 TEST(FewerRanks, AFileIsForOneNumberOfRanks) {
-  EXPECT_TRUE(CheckElastic("train", Parsed({"--dp=2"})).ok());
-  const absl::Status refused = CheckElastic("train", Parsed({"--strategy=four.pbtxt"}));
+  EXPECT_TRUE(CheckElastic(Parsed({"--dp=2"})).ok());
+  const absl::Status refused = CheckElastic(Parsed({"--strategy=four.pbtxt"}));
   EXPECT_EQ(ToExitCode(refused), kExitFlags);
   EXPECT_NE(std::string(refused.message()).find("four.pbtxt is for one number of ranks"), std::string::npos);
 }

@@ -15,8 +15,32 @@ class RefusalTest(TrainerCase):
 
     def test_launch(self):
         self.assertIn("behind `--`", self.call("launch", "--nproc=2", code=2).stderr)
+        for name in ("plan", "verify", "convert", "version", "help", "launch", "--dp=2", "tran"):
+            refused = self.call("launch", "--nproc=2", "--", name, MLP, code=2).stderr
+            self.assertIn(f"the command is '{name}'; expected one of train, evaluate, predict, decode", refused)
+        for words in (["train", "--dp=2", MLP], ["--nproc=2", "plan", MLP]):
+            self.assertIn("'--' is missing before", self.call("launch", *words, code=2).stderr)
         wrong = self.call("launch", "--nproc=2", "--", "train", "--mock-data", "--dp=3", MLP, code=2)
         self.assertIn("the job has 2 processes by trainer launch, but the strategy has 3 ranks", wrong.stderr)
+
+    def test_an_error_of_all_ranks_is_one_line(self):
+        error = self.call("launch", "--", "train", "--mock-data", "--dp=3", "none.pbtxt", code=3).stderr
+        self.assertRegex(error, r"\A\[\d\] trainer: none.pbtxt: cannot open: No such file or directory\n\Z")
+
+    def test_launch_passes_its_config_on(self):
+        with open(self.path("c.toml"), "w", encoding="utf-8") as file:
+            file.write("dp = 2\nlog-dir = 'logs'\n")
+        train = ["train", "--mock-data", "--batch=8", "--steps=1", MLP]
+        self.call("launch", "--config=c.toml", "--", *train)
+        self.assertEqual(sorted(os.listdir(self.path("logs"))), ["rank-0.log", "rank-1.log"])
+        with open(self.path("one.toml"), "w", encoding="utf-8") as file:
+            file.write("dp = 1\n")
+        self.call("launch", "--config=c.toml", "--log-dir=one", "--", *train, "--config=one.toml")
+        self.assertEqual(os.listdir(self.path("one")), ["rank-0.log"])
+
+    def test_launch_helps_once(self):
+        done = self.call("launch", "--nproc=3", "--", "train", "--help")
+        self.assertEqual(done.stdout, self.call("train", "--help").stdout)
 
     def test_launchers_that_do_not_agree(self):
         both = {"RANK": "0", "WORLD_SIZE": "2", "LOCAL_RANK": "0", "PMI_RANK": "1", "PMI_SIZE": "2"}

@@ -37,6 +37,20 @@ std::string DefaultOf(const FlagDefinition& flag) {
   return flag.type == FlagType::kBool || flag.default_value.empty() ? "" : fmt::format("`{}`", flag.default_value);
 }
 
+// The flag's help, and how it differs in some commands.
+std::string Meaning(const FlagDefinition& flag) {
+  std::string text = flag.help;
+  for (const FlagVariant& variant : flag.path.back()->options().GetExtension(partita::flag).variants()) {
+    std::string commands = variant.commands();
+    for (size_t blank = commands.find(' '); blank != std::string::npos; blank = commands.find(' ', blank + 2)) {
+      commands.replace(blank, 1, ", ");
+    }
+    text += fmt::format(". In {}: {}", commands, variant.help());
+    if (!variant.default_value().empty()) text += fmt::format(" (default {})", variant.default_value());
+  }
+  return text;
+}
+
 std::string Table() {
   std::string text = kHead, heading;
   for (const FlagDefinition& flag : FlagsOf(*RunSpec::descriptor())) {
@@ -45,7 +59,7 @@ std::string Table() {
       heading = flag.group;
     }
     const std::string commands = flag.commands.empty() ? "all" : fmt::format("{}", fmt::join(flag.commands, ", "));
-    text += fmt::format("| {} | {} | {} | {} |\n", Written(flag), DefaultOf(flag), Cell(flag.help), commands);
+    text += fmt::format("| {} | {} | {} | {} |\n", Written(flag), DefaultOf(flag), Cell(Meaning(flag)), commands);
   }
   return text;
 }
