@@ -114,7 +114,7 @@ TEST(TransformerBlock, HeadsFollowFromTheProductsAroundThem) {
   const LayerBytes moved = BytesOfLayers(program);
   EXPECT_TRUE(moved.contains({"reduce_scatter", "project"}));
   for (const auto& [move, bytes] : moved) {
-    for (const std::string& name : {"query", "keys", "values", "attention", "joined"}) {
+    for (const char* const name : {"query", "keys", "values", "attention", "joined"}) {
       EXPECT_NE(move.second.rfind(name, 0), 0u) << move.first << " of " << move.second << ": " << bytes;
     }
   }
