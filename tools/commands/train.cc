@@ -1,6 +1,7 @@
 // `trainer train`: from a graph, a strategy and a data set to parameters.
 #include <spdlog/spdlog.h>
 
+#include "graph/optimizer/optimizer.h"
 #include "graph/proto_io/proto_io.h"
 #include "partitioner/choose/ranked_finalists.h"
 #include "runtime/data/prefetcher.h"
@@ -81,6 +82,28 @@ absl::Status BeginWhere(const Beginning& beginning, Prepared& prepared) {
   return absl::OkStatus();
 }
 
+// Whether a decay, of all parameters or of a group, outweighs what training learns: it is in the thousandths, rarely
+// in the tenths.
+void WarnOfDecay(const Model& model, std::vector<std::string>& warnings) {
+  constexpr double kMost = 10;
+  const double rate = model.learning_rate.base;
+  const auto check = [&](const std::string& where, double factor, const Attributes& attributes) {
+    const Attribute* const decay = attributes.Find("weight_decay");
+    if (decay == nullptr) return;
+    const double value = attributes.Float("weight_decay"), share = rate * factor * value;
+    if (value < kMost && share < 1) return;
+    warnings.push_back(
+        fmt::format("{}.weight_decay is {} at a learning rate of {}: parameters decay faster than they learn; usual "
+                    "values are below 1, and below 1 in their product with the rate",
+                    where, value, rate * factor));
+  };
+  check("optimizer", 1, model.optimizer.attributes);
+  for (const ParameterGroup& group : model.optimizer.groups) {
+    check(fmt::format("optimizer.groups '{}'", group.pattern), group.rate,
+          GroupAttributes(model.optimizer.attributes, group));
+  }
+}
+
 // Everything that can be refused is refused here, before anything is written.
 absl::StatusOr<Prepared> Prepare(const RunSpec& spec) {
   RETURN_IF_ERROR(CheckOutputs(spec));
@@ -90,6 +113,7 @@ absl::StatusOr<Prepared> Prepare(const RunSpec& spec) {
   Prepared prepared;
   ASSIGN_OR_RETURN(prepared.plan, PlanRun(spec));
   Model& model = prepared.plan.model;
+  WarnOfDecay(model, prepared.plan.warnings);
   ASSIGN_OR_RETURN(std::optional<LoadedModel> loaded, OpenLoaded(spec, model, /*trains=*/true));
   ASSIGN_OR_RETURN(const Resumption resumption, OpenResumed(spec, model));
   const std::optional<ResumedCheckpoint>& resumed = resumption.checkpoint;

@@ -202,6 +202,7 @@ absl::StatusOr<int> RunVerify(const ContextOf<RunSpec>& context) {
   const RunSpec& spec = context.spec;
   RETURN_IF_ERROR(CheckOutputs(spec));
   RETURN_IF_ERROR(SetUpLogging(spec));
+  RETURN_IF_ERROR(CheckAcceleration(spec));
   RETURN_IF_ERROR(CheckPasses(spec));
   RETURN_IF_ERROR(CheckDevice(spec, /*deterministic=*/true));
   ASSIGN_OR_RETURN(const Model model, ReadModel(spec));

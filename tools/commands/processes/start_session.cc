@@ -44,7 +44,8 @@ absl::StatusOr<std::unique_ptr<Session>> Join(const RunSpec& spec, const RunPlan
   ASSIGN_OR_RETURN(options.job, JoinJob(spec, plan.chosen.strategy, program, data, read, options.speed));
   options.stall = EndWhenStalled(spec, options.job.get());
   ASSIGN_OR_RETURN(std::unique_ptr<Session> session, Session::Start(std::move(program), options));
-  if (!plan.warning.empty() && Speaks(*session)) spdlog::warn("{}", plan.warning);
+  if (!Speaks(*session)) return session;
+  for (const std::string& warning : plan.warnings) spdlog::warn("{}", warning);
   return session;
 }
 
@@ -58,7 +59,8 @@ absl::StatusOr<RunPlan> PlanRun(const RunSpec& spec) {
   RunPlan plan;
   ASSIGN_OR_RETURN(plan.model, ReadModel(spec));
   plan.graph_hash = GraphHash(plan.model);
-  ASSIGN_OR_RETURN(plan.warning, ChangeOfReportedGraph(spec));
+  ASSIGN_OR_RETURN(const std::string changed, ChangeOfReportedGraph(spec));
+  if (!changed.empty()) plan.warnings.push_back(changed);
   ASSIGN_OR_RETURN(plan.processes, IsOneOfSeveral());
   ASSIGN_OR_RETURN(plan.machine, ReadMachine(spec.machine(), plan.processes));
   ASSIGN_OR_RETURN(plan.chosen, ChosenStrategyOf(spec, plan.model, /*exact=*/false, plan.machine));

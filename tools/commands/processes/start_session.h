@@ -25,9 +25,9 @@ namespace partita {
 // What a command runs, decided before its data is read.
 struct RunPlan {
   Model model;
-  std::string graph_hash;  // of the model, before a run sets the length of its schedule
-  std::string warning;     // that rank 0 logs when the session has started; empty: none
-  bool processes = false;  // this process is one of a job
+  std::string graph_hash;             // of the model, before a run sets the length of its schedule
+  std::vector<std::string> warnings;  // that rank 0 logs when the session has started
+  bool processes = false;             // this process is one of a job
   std::optional<Machine> machine;
   ChosenStrategy chosen;
   MachineSpeed speed;
