@@ -205,7 +205,7 @@ struct Options {
   Device device = Device::kHost;
   int gpu = -1;           // of kCuda, for all ranks of this process; -1: LOCAL_RANK, else 0
   std::string data = {};  // files for Fit: a path that the trainer's --data takes (docs/reference/data.md)
-  // Anything else that a run can be told, by the name of the trainer's flag (docs/reference/flags.md), e.g.
+  // Other settings of a run, by the name of the trainer's flag (docs/reference/flags.md), e.g.
   // {"epochs", "5"}, {"batch", "64"}, {"checkpoint", "folder"}, {"resume", "auto"}, {"load", "file"}, {"save", "file"},
   // {"tf32", "true"}, {"timeout", "30"}. What the fields above give may not be given again. Files that `save` and
   // `checkpoint` name are written by Fit.
@@ -243,7 +243,7 @@ struct Epoch {
   double seconds = 0;  // without evaluation
 };
 
-// How long a call of Fit may go on, and what it tells meanwhile.
+// How long a call of Fit may take, and what it reports meanwhile.
 struct FitOptions {
   std::function<bool(const Progress&)> on_progress = nullptr;  // false: Fit ends after the steps in flight
   double progress_seconds = 2;                                 // between two calls of on_progress

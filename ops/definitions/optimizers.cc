@@ -58,9 +58,14 @@ constexpr bool IsDirection() {
 
 template <typename F>
 absl::Status CheckTogether(const Attributes& attributes) {
-  if constexpr (requires(const F& update) { update.Fault(); }) {
-    const char* const fault = UpdateOf<F>(attributes).Fault();
+  const F update = UpdateOf<F>(attributes);
+  if constexpr (requires { update.Fault(); }) {
+    const char* const fault = update.Fault();
     if (fault != nullptr) return absl::InvalidArgumentError(fault);
+  } else if constexpr (requires { update.epsilon; }) {
+    // 0 would be divided by 0 where a gradient is 0.
+    if (static_cast<float>(update.epsilon) > 0) return absl::OkStatus();
+    return InvalidArgument("optimizer.epsilon is {}; expected a number above 0, also in f32", update.epsilon);
   }
   return absl::OkStatus();
 }

@@ -1,4 +1,4 @@
-// What a run says besides its results: lines for whoever runs it. They go where the process has them sent; until then,
+// What a run says besides its results: lines for its user. They go where the process has them sent; until then,
 // nowhere.
 #ifndef PARTITA_RUN_HOST_LOG_H_
 #define PARTITA_RUN_HOST_LOG_H_

@@ -129,8 +129,11 @@ SessionOptions ReadPlanOptions(const RunSpec& spec, const MachineSpeed& speed) {
 }
 
 absl::Status CheckAcceleration(const RunSpec& spec) {
-  if (!spec.execution().tf32() || spec.execution().device() == "cuda") return absl::OkStatus();
-  return FlagError("flag --tf32 needs --device=cuda; the host computes f32 in f32");
+  if (spec.execution().device() == "cuda") return absl::OkStatus();
+  if (spec.execution().tf32()) return FlagError("flag --tf32 needs --device=cuda; the host computes f32 in f32");
+  const bool chosen = spec.execution().gpu() >= 0;
+  if (!chosen && !spec.execution().launch_each()) return absl::OkStatus();
+  return FlagError("flag --{} needs --device=cuda", chosen ? "gpu" : "launch-each");
 }
 
 absl::Status CheckPasses(const RunSpec& spec) {
@@ -154,11 +157,7 @@ absl::Status CheckPasses(const RunSpec& spec) {
 }
 
 absl::Status CheckDevice(const RunSpec& spec) {
-  if (spec.execution().device() != "cuda") {
-    const bool chosen = spec.execution().gpu() >= 0;
-    if (!chosen && !spec.execution().launch_each()) return absl::OkStatus();
-    return FlagError("flag --{} needs --device=cuda", chosen ? "gpu" : "launch-each");
-  }
+  if (spec.execution().device() != "cuda") return absl::OkStatus();
   SessionOptions options;
   options.device.gpu = GpuIndex(spec);
   const absl::Status opened = OpenGpu(options).status();

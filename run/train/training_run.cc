@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "graph/optimizer/optimizer.h"
 #include "graph/proto_io/proto_io.h"
 #include "graph/text/text.h"
 #include "run/beginning/run_record.h"
@@ -34,6 +35,28 @@ DataRequest RequestOf(const RunSpec& spec, const Model& model, const std::option
   request.colour = augmentation.colour();
   request.sizes = SizesOf(model);
   return request;
+}
+
+// Warns of a decay, of all parameters or of a group, that outweighs what training learns: usual ones are in the
+// thousandths, rarely in the tenths.
+void WarnOfDecay(const Model& model, std::vector<std::string>& warnings) {
+  constexpr double kMost = 10;
+  const double rate = model.learning_rate.base;
+  const auto check = [&](const std::string& where, double factor, const Attributes& attributes) {
+    const Attribute* const decay = attributes.Find("weight_decay");
+    if (decay == nullptr) return;
+    const double value = attributes.Float("weight_decay"), share = rate * factor * value;
+    if (value < kMost && share < 1) return;
+    warnings.push_back(
+        fmt::format("{}.weight_decay is {} at a learning rate of {}: parameters decay faster than they learn; usual "
+                    "values are below 1, and below 1 in their product with the rate",
+                    where, value, rate * factor));
+  };
+  check("optimizer", 1, model.optimizer.attributes);
+  for (const ParameterGroup& group : model.optimizer.groups) {
+    check(fmt::format("optimizer.groups '{}'", group.pattern), group.rate,
+          GroupAttributes(model.optimizer.attributes, group));
+  }
 }
 
 // The others must hear of an error that only this rank has met, as of a file of its own, before it waits for them in
@@ -116,6 +139,8 @@ absl::StatusOr<std::unique_ptr<TrainingRun>> TrainingRun::Prepare(const RunSpec&
   std::unique_ptr<TrainingRun> run(new TrainingRun(spec));
   ASSIGN_OR_RETURN(run->plan_, PlanRun(spec, std::move(given)));
   Model& model = run->plan_.model;
+  std::vector<std::string> decays;
+  WarnOfDecay(model, decays);
   ASSIGN_OR_RETURN(std::optional<LoadedModel> loaded, OpenLoaded(spec, model, /*trains=*/true));
   ASSIGN_OR_RETURN(const Resumption resumption, OpenResumed(spec, model));
   const std::optional<ResumedCheckpoint>& resumed = resumption.checkpoint;
@@ -140,6 +165,7 @@ absl::StatusOr<std::unique_ptr<TrainingRun>> TrainingRun::Prepare(const RunSpec&
     run->resumed_ = fmt::format("{} has no checkpoint: training begins at step 0", spec.checkpoints().checkpoint());
   }
   for (const std::string& passed : resumption.passed_over) run->warnings_.push_back(passed);
+  for (const std::string& decay : decays) run->warnings_.push_back(decay);
   RETURN_IF_ERROR(run->Start(std::move(loaded), resumed, failed, predictions));
   return run;
 }

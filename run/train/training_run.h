@@ -51,7 +51,7 @@ class TrainingRun {
   const TrainingData& data() const { return data_; }
   Session& session() const { return *session_; }
   const std::optional<TrainingTarget>& target() const { return target_; }
-  // What a run says that does not begin at step 0: where it resumes, and what has changed since.
+  // Where a run resumes that does not begin at step 0; and what its user should know, such as what has changed since.
   const std::optional<std::string>& resumed() const { return resumed_; }
   const std::vector<std::string>& warnings() const { return warnings_; }
   int64_t planned_steps() const { return PlannedSteps(options_, data_.training->batches_per_epoch()); }

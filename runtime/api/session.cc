@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <functional>
+#include <string>
+#include <string_view>
 
 #include "graph/schedule/localize.h"
 #include "runtime/api/job/job.h"
@@ -14,6 +16,20 @@
 #include "runtime/flight_recorder/flight_recorder.h"
 
 namespace partita {
+namespace {
+
+// A value as a message names it: sums that the update makes have generated names, which say nothing to a user.
+std::string Described(const std::string& value) {
+  constexpr std::string_view kSquares = "@squares";
+  if (value.starts_with("@norm")) return "the sum of squares of the gradients, which clipping reads";
+  if (value.starts_with("@losses")) return "the sum of the losses";
+  if (!value.ends_with(kSquares)) return fmt::format("'{}'", value);
+  return fmt::format("the sum of squares of '{}', which clipping reads",
+                     value.substr(0, value.size() - kSquares.size()));
+}
+
+}  // namespace
+
 int Session::Place(std::string_view entry) const {
   const absl::StatusOr<int> place = program_.PlaceOf(entry);
   CHECK(place.ok());
@@ -78,8 +94,8 @@ absl::Status Session::Diagnose() {
       OrExhausted("a diagnosis", [&]() -> absl::StatusOr<ValueId> { return FirstNonFinite(entry); });
   RETURN_IF_ERROR(first.status());
   if (*first == kNoValue) return not_applied_;
-  return OutOfRange("{}; the first value that is not finite is '{}'", std::string(not_applied_.message()),
-                    program_.entries[entry].graph.value(*first).name);
+  return OutOfRange("{}; the first value that is not finite is {}", std::string(not_applied_.message()),
+                    Described(program_.entries[entry].graph.value(*first).name));
 }
 
 // Of all processes.

@@ -193,7 +193,7 @@ ARROWS = {
                " runtime/flight_recorder runtime/api/job runtime/api/rank runtime/train run/spec run/host run/flight",
     "run": "runtime/base proto graph graph/ir graph/derive graph/given runtime/api runtime/checkpoint" +
            " runtime/checkpoint/sharded runtime/train runtime/train/sharded run/plan run/beginning run/job",
-    "run/train": "runtime/base proto graph/ir graph/proto_io graph/text partitioner/papers partitioner/proto_io" +
+    "run/train": "runtime/base proto graph/optimizer graph/ir graph/proto_io graph/text partitioner/papers partitioner/proto_io" +
                  " runtime/api runtime/api/job runtime/checkpoint/sharded runtime/data runtime/train" +
                  " runtime/train/sharded run run/spec run/host run/plan run/beginning run/data run/job",
 

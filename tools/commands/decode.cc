@@ -21,7 +21,7 @@
 #include "runtime/train/stop_vote.h"
 #include "tools/commands/commands.h"
 #include "tools/commands/output/outputs.h"
-#include "tools/commands/output/repeated_report.h"
+#include "tools/commands/output/report.h"
 #include "tools/commands/processes/finish_writing.h"
 #include "tools/commands/processes/processes.h"
 #include "tools/commands/processes/signals.h"

@@ -187,8 +187,8 @@ absl::StatusOr<int> RunLaunch(const ContextOf<RunSpec>& context) {
 }  // namespace
 
 Command LaunchCommand() {
-  return {"launch", "run a command with a process for each rank: launch -- train --dp=2 GRAPH", "",
-          Runs<RunSpec>(RunLaunch), /*passes_on=*/true};
+  return {"launch", "run train, evaluate, predict or decode with a process for each rank: launch -- train --dp=2 GRAPH",
+          "", Runs<RunSpec>(RunLaunch), /*passes_on=*/true};
 }
 
 }  // namespace partita

@@ -15,7 +15,6 @@
 #include "tools/commands/commands.h"
 #include "tools/commands/output/outputs.h"
 #include "tools/commands/output/prediction_file.h"
-#include "tools/commands/output/repeated_report.h"
 #include "tools/commands/output/report.h"
 #include "tools/commands/processes/finish_writing.h"
 #include "tools/commands/processes/processes.h"

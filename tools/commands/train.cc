@@ -15,7 +15,6 @@
 #include "tools/commands/commands.h"
 #include "tools/commands/oracle/graded_training.h"
 #include "tools/commands/output/outputs.h"
-#include "tools/commands/output/repeated_report.h"
 #include "tools/commands/output/report.h"
 #include "tools/commands/output/strategy_file.h"
 #include "tools/commands/output/timeline.h"
@@ -56,8 +55,7 @@ void SayEnd(TrainingRun& run, std::ostream& out) {
 }
 
 void SayBeginning(const TrainingRun& run, bool text, std::ostream& out) {
-  if (!run.resumed()) return;
-  if (text) out << *run.resumed() << std::endl;
+  if (text && run.resumed()) out << *run.resumed() << std::endl;
   if (!Speaks(run.session())) return;
   for (const std::string& warning : run.warnings()) spdlog::warn("{}", warning);
 }

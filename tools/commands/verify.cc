@@ -202,6 +202,7 @@ std::string ToText(int64_t step, const StepComparison& comparison) {
 absl::StatusOr<int> RunVerify(const ContextOf<RunSpec>& context) {
   const RunSpec& spec = context.spec;
   RETURN_IF_ERROR(CheckOutputs(spec));
+  RETURN_IF_ERROR(CheckAcceleration(spec));
   RETURN_IF_ERROR(CheckPasses(spec));
   RETURN_IF_ERROR(CheckDevice(spec));
   if (spec.execution().device() == "cuda") ExcludeNvls();

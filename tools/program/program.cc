@@ -81,10 +81,14 @@ absl::Status TakeArguments(const Command& command, const std::vector<std::string
 absl::Status CheckSeparator(const ProgramDefinition& program, const Command& command,
                             const std::vector<std::string>& arguments) {
   if (std::ranges::find(arguments, "--") != arguments.end()) return absl::OkStatus();
+  const auto is_command = [&](const std::string& word) {
+    return std::ranges::find(program.commands, word, &Command::name) != program.commands.end();
+  };
   for (const std::string& word : arguments) {
-    if (word != "help" && std::ranges::find(program.commands, word, &Command::name) == program.commands.end()) continue;
-    return FlagError("{0}: '--' is missing before {1}; expected {0} [flags] -- {2} [flags] ...", command.name,
-                     Quoted(word), word);
+    const bool is_flag = word.starts_with('-'), is_first = word == arguments.front();
+    if (is_flag || (!is_first && !is_command(word))) continue;
+    return FlagError("{0}: '--' is missing before {1}; expected {0} [flags] -- COMMAND [flags] ...", command.name,
+                     Quoted(word));
   }
   return absl::OkStatus();
 }

@@ -14,7 +14,8 @@ std::string Usage(const ProgramDefinition& program) {
   std::string text = fmt::format("{0}: {1}\nusage: {0} COMMAND [flags]\n\n", name, program.summary);
   for (const Command& command : program.commands) text += HelpEntry(command.name, kColumn, command.summary);
   text += HelpEntry("help", kColumn, "this text; help COMMAND: a command's flags");
-  return text + fmt::format("\n{0} COMMAND --help: its flags; --help-all: all about them; {0} --version\n", name);
+  return text +
+         fmt::format("\n{0} COMMAND --help: its flags; --help-all: also ranges and variables; {0} --version\n", name);
 }
 
 std::string CommandUsage(const ProgramDefinition& program, const Command& command,

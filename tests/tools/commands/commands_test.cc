@@ -254,6 +254,40 @@ TEST(TrainerFlags, ADefaultThatOnlySomeCommandsHaveIsTheirs) {
   EXPECT_THAT(Dump("calibrate", {}), HasSubstr("\n# steps = \"30\"\n"));
 }
 
+// Of a flag in the command's help: its entry, without line breaks. Empty: there is none.
+std::string HelpOf(const std::string& name, const std::string& flag) {
+  const ProgramDefinition program{"trainer", "trains", RunSpec::default_instance(), TrainerCommands()};
+  std::ostringstream out, error;
+  EXPECT_EQ(RunProgram(program, {name, "--help"}, SystemFlagEnvironment("trainer"), out, error), 0) << error.str();
+  std::istringstream lines(out.str());
+  std::string entry;
+  bool inside = false;
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with("      ")) inside = line.starts_with("  --" + flag);
+    if (inside) entry += " " + line.substr(std::min(line.find_first_not_of(' '), line.size()));
+  }
+  return entry;
+}
+
+TEST(TrainerFlags, HelpSpeaksOfTheCommandAlone) {
+  EXPECT_THAT(HelpOf("train", "load="), HasSubstr("resume its training"));
+  for (const char* name : {"evaluate", "predict", "decode"}) {
+    EXPECT_THAT(HelpOf(name, "load="), HasSubstr("read this model")) << name;
+    for (const char* flag : {"learning-rate", "bucket-bytes", "recompute"}) EXPECT_EQ(HelpOf(name, flag), "") << name;
+  }
+  EXPECT_THAT(HelpOf("convert", "output"), HasSubstr(".safetensors"));
+  EXPECT_THAT(HelpOf("decode", "output"), HasSubstr("one line for each sample"));
+  EXPECT_THAT(HelpOf("oracle", "history"), HasSubstr("read predicted and measured times"));
+  EXPECT_THAT(HelpOf("calibrate", "device"),
+              ::testing::MatchesRegex(" --device=host +device of the ranks \\(default host\\)"));
+  EXPECT_THAT(HelpOf("verify", "steps"), HasSubstr("steps to compare (default 3)"));
+  EXPECT_THAT(HelpOf("calibrate", "steps"), HasSubstr("steps to measure (default 30)"));
+  EXPECT_THAT(HelpOf("tipping", "mp"), HasSubstr("(default 2)"));
+  EXPECT_THAT(HelpOf("sweep", "ranks"), ::testing::Not(HasSubstr("default")));
+  EXPECT_THAT(HelpOf("plan", "config"), HasSubstr("JSON"));
+  for (const char* flag : {"mock-data", "resize", "bad-files"}) EXPECT_EQ(HelpOf("decode", flag), "") << flag;
+}
+
 TEST(Version, NamesTheLibraries) {
   EXPECT_THAT(Call({"version"}).out, StartsWith("partita       " + std::string(kToolVersion)));
   const nlohmann::json json = nlohmann::json::parse(Call({"version", "--format=json"}).out);

@@ -101,7 +101,9 @@ class RefusalTest(TrainerCase):
         self.refused(2, "--tf32 needs --device=cuda", "train", "--tf32", "--mock-data", MLP)
         self.refused(2, "--tf32", "verify", "--tf32", "--mock-data", MLP)
         self.refused(2, "--gpu needs --device=cuda", "train", "--gpu=0", "--mock-data", MLP)
-        self.refused(2, "--launch-each needs --device=cuda", "verify", "--launch-each", "--mock-data", MLP)
+        for command in (["verify", "--mock-data"], ["plan"], ["sweep", "--cluster=dgx1_v100"]):
+            self.refused(2, "--launch-each needs --device=cuda", *command, "--launch-each", MLP)
+            self.refused(2, "--gpu needs --device=cuda", *command, "--gpu=3", MLP)
 
     def test_a_loss_that_is_not_finite(self):
         done = self.call("train", "--mock-data", "--batch=8", "--steps=200", "--learning-rate=1000000",
@@ -110,6 +112,22 @@ class RefusalTest(TrainerCase):
         with open(self.path("r.json")) as file:
             self.assertEqual(json.load(file)["outcome"], "non_finite")
         self.assertFalse(os.path.exists(self.path("s.safetensors")))
+
+    def test_a_norm_that_is_not_finite(self):
+        scale = 'groups { pattern: "*" attributes { name: "gradient_scale" number: 1e30 } }'
+        graph = self.changed(MLP, "momentum: 0.9", f"momentum: 0.9 clip_norm: 1 {scale}")
+        done = self.train(graph, code=5)
+        self.assertIn("but the norm of the gradients is not finite; the first value that is not finite is the sum of "
+                      "squares of the gradients, which clipping reads\n", done.stderr)
+
+    def test_a_weight_decay_that_is_not_usual(self):
+        for warns, decay in ((False, "0.5"), (True, "1000"), (True, '0 groups { pattern: "*" weight_decay: 20 }'),
+                             (True, '0.5 groups { pattern: "classifier*" rate: 100 }')):
+            with self.subTest(decay=decay):
+                graph = self.changed(MLP, "weight_decay: 0.0005", "weight_decay: " + decay)
+                done = self.call("train", "--mock-data", "--batch=8", "--steps=1", "--skip-budget=1",
+                                 "--learning-rate=0.05", graph)
+                self.assertEqual("parameters decay faster than they learn" in done.stderr, warns, done.stderr)
 
     def test_steps_that_are_left_out_have_an_end(self):
         done = self.call("train", "--mock-data", "--batch=8", "--steps=200", "--learning-rate=1000000", "--dp=2",

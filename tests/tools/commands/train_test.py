@@ -84,6 +84,10 @@ class TrainTest(TrainerCase):
         self.changed(self.path(graph), "momentum: 0.9", "momentum: 0.8")
         done = self.call("launch", "--", "train", "--config=r.json", "--dp=2")
         self.assertEqual(done.stderr.count(changed), 1, done.stderr)
+        with open(self.path("odd.json"), "w") as file:
+            json.dump({"graph": graph, "graph_hash": "ab", "flags": {"batch": 16777216, "mock-data": True}}, file)
+        done = self.call("train", "--config=odd.json", "--batch=4", "--steps=1")
+        self.assertIn("odd.json: the run had another graph", done.stderr)
         os.remove(self.path(graph))
         moved = self.call("train", "--config=r.json", code=3).stderr
         self.assertIn("r.json: key 'graph' is 'changed.pbtxt', which is not there", moved)

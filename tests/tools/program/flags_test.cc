@@ -230,7 +230,9 @@ TEST(Program, TakesTheGraphOfAReport) {
 
 TEST(Program, AsksForTheSeparatorOfAPassedCommand) {
   EXPECT_EQ(Call({"launch", "train", "--epochs=2"}).error,
-            "trainer: launch: '--' is missing before 'train'; expected launch [flags] -- train [flags] ...\n");
+            "trainer: launch: '--' is missing before 'train'; expected launch [flags] -- COMMAND [flags] ...\n");
+  EXPECT_THAT(Call({"launch", "--skip=x", "train", "--epochs=2"}).error, HasSubstr("'--' is missing before 'train'"));
+  EXPECT_THAT(Call({"launch", "trian", "--epochs=2"}).error, HasSubstr("'--' is missing before 'trian'"));
   EXPECT_EQ(Call({"launch", "help"}).code, kExitFlags);
   EXPECT_EQ(Call({"launch", "--", "train"}).error, "trainer: too large\n") << "its own";
 }

@@ -1,7 +1,10 @@
 #include "tools/commands/output/report.h"
 
+#include <spdlog/spdlog.h>
+
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <optional>
 #include <set>
 #include <vector>
@@ -10,8 +13,13 @@
 #include "run/host/host.h"
 #include "run/host/revision.h"
 #include "run/host/version.h"
+#include "run/plan/graph_hash.h"
+#include "run/plan/inputs.h"
+#include "run/spec/flag.h"
+#include "runtime/base/file_name.h"
 #include "runtime/base/median.h"
 #include "runtime/base/status.h"
+#include "tools/program/config_file.h"
 #include "tools/program/flags.h"
 #include "tools/program/start/clean_start.h"
 #include "tools/program/start/waiting_threads.h"
@@ -361,6 +369,28 @@ void PrintReport(const ReportProto& report, const RunSpec& spec, std::ostream& o
 
 absl::Status SaveReport(const ReportProto& report, const RunSpec& spec) {
   return spec.output().has_report() ? SaveMessage(report, spec.output().report()) : absl::OkStatus();
+}
+
+absl::Status WarnOfAnotherGraph(const RunSpec& spec, const Session& session) {
+  const std::string& path = spec.general().config();
+  if (session.local_ranks().front() != 0 || !HasEnding(path, ".json")) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const std::string text, SystemFlagEnvironment("").read(path));
+  ASSIGN_OR_RETURN(const Config report, ParseJsonConfig(text));
+  if (report.graph_hash.empty()) return absl::OkStatus();
+  RunSpec reported;
+  reported.mutable_model()->set_graph(spec.model().graph());
+  for (const ConfigEntry& entry : report.entries) {
+    if (entry.key == "batch") reported.mutable_model()->set_batch(std::strtoll(entry.value.c_str(), nullptr, 10));
+    if (entry.key == "learning-rate")
+      reported.mutable_model()->set_learning_rate(std::strtod(entry.value.c_str(), nullptr));
+  }
+  const absl::StatusOr<Model> model = ReadModel(reported);
+  const std::string hash = model.ok() ? GraphHash(*model) : "none with the report's flags";
+  if (hash != report.graph_hash) {
+    spdlog::warn("{}: the run had another graph: key 'graph_hash' is {}, {} has {}", path, report.graph_hash,
+                 spec.model().graph(), hash);
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace partita

@@ -40,6 +40,10 @@ void PrintReport(const ReportProto& report, const RunSpec& spec, std::ostream& o
 // To the file of --report, if it is given.
 absl::Status SaveReport(const ReportProto& report, const RunSpec& spec);
 
+// Of a run that repeats a report (--config=report.json). On rank 0 of the session, logs a warning if the graph is
+// another one than the report's, both with the report's flags. Does nothing where --config is no report.
+absl::Status WarnOfAnotherGraph(const RunSpec& spec, const Session& session);
+
 }  // namespace partita
 
 #endif  // PARTITA_TOOLS_COMMANDS_OUTPUT_REPORT_H_
