@@ -70,6 +70,7 @@ std::vector<OpDefinition> AllDefinitions() {
       MeanOp(),
       SumGradOp(),
       ExpandOp(),
+      ExpandLikeOp(),
       TransposeOp(),
       CastOp(),
       SoftmaxOp(),

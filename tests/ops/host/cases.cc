@@ -378,6 +378,7 @@ CaseTable MakeTable() {
   AddPixels(table);
   AddBatchProducts(table);
   AddSharedProducts(table);
+  AddExpansions(table);
   return table;
 }
 
