@@ -14,6 +14,7 @@
 //   div(x, y)       q = x / y; dx = dq / y, dy = div_denominator_grad(dx, q) = - dx q
 #include "ops/functors/elementwise.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "ops/definitions/definitions.h"
