@@ -73,6 +73,7 @@ std::vector<OpDefinition> AllDefinitions() {
       MeanOp(),
       SumGradOp(),
       ExpandOp(),
+      ExpandLikeOp(),
       TransposeOp(),
       CastOp(),
       SoftmaxOp(),

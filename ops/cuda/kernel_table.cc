@@ -118,6 +118,7 @@ const KernelTable& Table() {
       {"mean", {{"own", Own<CudaSum>}}},
       {"sum_grad", {{"own", Own<CudaExpand>}}},
       {"expand", {{"own", Own<CudaExpand>}}},
+      {"expand_like", {{"own", Own<CudaExpand>}}},
       {"mean_squared_error", {{"own", Own<CudaMeanSquaredError>}}},
       {"mean_squared_error_grad", {{"own", Own<CudaMeanSquaredErrorGrad>}}},
       {"row_maximum", {{"own", Own<CudaRowMaximum>}}},

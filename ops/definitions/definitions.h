@@ -74,6 +74,7 @@ OpDefinition SumOp();
 OpDefinition MeanOp();
 OpDefinition SumGradOp();
 OpDefinition ExpandOp();
+OpDefinition ExpandLikeOp();
 // transpose.cc
 OpDefinition TransposeOp();
 // cast.cc

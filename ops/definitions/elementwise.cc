@@ -1,4 +1,5 @@
-// Ops on elements of the same place; any shape, all splits.
+// Ops on elements of the same place; any shape, all splits. add, mul, sub, maximum and div broadcast (broadcast.h): an
+// entry point makes inputs of the result's shape for them, each rank the block that it needs.
 //
 //   relu(x), ...    those of the list in ops/functors/elementwise.h
 //                   gradient <name>_grad(dy, y), or of x where the functor reads its input
@@ -13,9 +14,11 @@
 //   div(x, y)       q = x / y; dx = dq / y, dy = div_denominator_grad(dx, q) = - dx q
 #include "ops/functors/elementwise.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "ops/definitions/definitions.h"
+#include "ops/forms/broadcast.h"
 #include "ops/forms/op_builder.h"
 #include "ops/forms/op_checks.h"
 #include "ops/forms/op_rules.h"
@@ -27,7 +30,7 @@ namespace {
 int Rank(const NodeView& node) { return static_cast<int>(node.inputs[0]->shape.size()); }
 
 double OnePerElement(const NodeView& node) {
-  return Count(node.inputs[0]->shape) * std::max(1.0, static_cast<double>(node.inputs.size()) - 1);
+  return Count(node.outputs[0].shape) * std::max(1.0, static_cast<double>(node.inputs.size()) - 1);
 }
 
 // All inputs have the type of the first, which is floating.
@@ -43,6 +46,59 @@ ShapeFunction SameTypes(const std::vector<std::string>& names) {
   };
 }
 
+// Their shapes may differ.
+ShapeFunction Broadcast(const std::vector<std::string>& names) {
+  return [names](const NodeView& node) -> absl::StatusOr<std::vector<TensorType>> {
+    std::vector<std::string> all = names;
+    for (size_t i = all.size(); i < node.inputs.size(); ++i) all.push_back(fmt::format("{}[{}]", names.back(), i));
+    ASSIGN_OR_RETURN(TensorType whole, BroadcastType(node, all));
+    return std::vector<TensorType>{std::move(whole)};
+  };
+}
+
+absl::StatusOr<ValueId> AddOne(EntryBuilder& builder, const std::string& op, std::vector<ValueId> inputs,
+                               Attributes attributes, const std::string& name) {
+  ASSIGN_OR_RETURN(const std::vector<ValueId> outputs,
+                   builder.Add(op, std::move(inputs), std::move(attributes), {name}));
+  return outputs[0];
+}
+
+// x in the shape of `like`, or, if that is none, in `whole`.
+absl::StatusOr<ValueId> Expanded(EntryBuilder& builder, ValueId x, ValueId like, const Shape& whole,
+                                 const std::string& name) {
+  const IntList axes = BroadcastAxes(builder.graph().type(x).shape, whole);
+  IntList sizes;
+  Shape kept;
+  for (size_t d = 0; d < whole.size(); ++d) {
+    const bool is_new = std::ranges::find(axes, static_cast<int64_t>(d)) != axes.end();
+    (is_new ? sizes : kept).push_back(whole[d]);
+  }
+  if (builder.graph().type(x).shape != kept) {
+    ASSIGN_OR_RETURN(x, AddOne(builder, "reshape", {x}, {{"shape", kept}}, name + "@kept"));
+  }
+  if (like == kNoValue) return AddOne(builder, "expand", {x}, {{"axes", axes}, {"sizes", sizes}}, name);
+  return AddOne(builder, "expand_like", {like, x}, {{"axes", axes}}, name);
+}
+
+// Of inputs of one shape, that of the result. They lie as the first that has it.
+absl::StatusOr<std::vector<ValueId>> OfOneShape(EntryBuilder& builder, const Node& node, const std::string& name) {
+  std::vector<TensorType> types;
+  for (const ValueId input : node.inputs) types.push_back(builder.graph().type(input));
+  NodeView view{node.attributes, {}, {}};
+  for (const TensorType& type : types) view.inputs.push_back(&type);
+  ASSIGN_OR_RETURN(const std::vector<TensorType> outputs, node.op->shape(view));
+  const Shape& whole = outputs[0].shape;
+  std::vector<ValueId> inputs = node.inputs;
+  const auto found = std::ranges::find_if(types, [&](const TensorType& type) { return type.shape == whole; });
+  ValueId like = found == types.end() ? kNoValue : inputs[found - types.begin()];
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (types[i].shape == whole) continue;
+    ASSIGN_OR_RETURN(inputs[i], Expanded(builder, inputs[i], like, whole, fmt::format("{}@whole{}", name, i)));
+    if (like == kNoValue) like = inputs[i];
+  }
+  return builder.Add(node.op->name, std::move(inputs), node.attributes, {name});
+}
+
 // Of dy and what the forward op took or gave: linear in the first.
 std::vector<Rule> UnaryGradRules(const NodeView& node) {
   std::vector<Rule> rules = EveryDimension(Rank(node), {true, true});
@@ -51,23 +107,20 @@ std::vector<Rule> UnaryGradRules(const NodeView& node) {
 }
 
 std::vector<Rule> AddRules(const NodeView& node) {
-  std::vector<Rule> rules = EveryDimension(Rank(node), std::vector<bool>(node.inputs.size(), true));
+  std::vector<Rule> rules = BroadcastRules(node);
   rules.push_back(Partial(std::vector<Pattern>(node.inputs.size(), P())));
   return rules;
 }
 
 std::vector<Rule> MulRules(const NodeView& node) {
-  std::vector<Rule> rules = EveryDimension(Rank(node), {true, true});
+  std::vector<Rule> rules = BroadcastRules(node);
   rules.push_back(Partial({P(), R()}));
   rules.push_back(Partial({R(), P()}));
   return rules;
 }
 
-// One number of each, in any split.
-std::vector<Rule> PairRules(const NodeView& node) { return EveryDimension(Rank(node), {true, true}); }
-
 std::vector<Rule> SubRules(const NodeView& node) {
-  std::vector<Rule> rules = PairRules(node);
+  std::vector<Rule> rules = BroadcastRules(node);
   rules.push_back(Partial({P(), P()}));
   return rules;
 }
@@ -80,7 +133,7 @@ std::vector<Rule> OneLinearRules(const NodeView& node) {
 
 // Linear in the numerator.
 std::vector<Rule> DivRules(const NodeView& node) {
-  std::vector<Rule> rules = EveryDimension(Rank(node), {true, true});
+  std::vector<Rule> rules = BroadcastRules(node);
   rules.push_back(Partial({P(), R()}));
   return rules;
 }
@@ -187,7 +240,9 @@ OpDefinition AddOp() {
   return Op("add")
       .As(Role::kAdd)
       .Variadic("x")
-      .Shape(SameTypes({"x"}))
+      .Shape(Broadcast({"x"}))
+      .InTraining(OfOneShape)
+      .InEvaluation(OfOneShape)
       .Rules(AddRules)
       .Gradient(AddGradient)
       .Computes(Precision::kFollows)
@@ -198,7 +253,9 @@ OpDefinition AddOp() {
 OpDefinition MulOp() {
   return Op("mul")
       .Inputs({"x", "y"})
-      .Shape(SameTypes({"x", "y"}))
+      .Shape(Broadcast({"x", "y"}))
+      .InTraining(OfOneShape)
+      .InEvaluation(OfOneShape)
       .Rules(MulRules)
       .Gradient(MulGradient)
       .Computes(Precision::kFollows)
@@ -208,12 +265,21 @@ OpDefinition MulOp() {
 
 // What two numbers make.
 Op PairOp(const std::string& name) {
-  return Op(name).Inputs({"x", "y"}).Shape(SameTypes({"x", "y"})).Rules(PairRules).Flops(OnePerElement).InPlace(0, 0);
+  return Op(name)
+      .Inputs({"x", "y"})
+      .Shape(Broadcast({"x", "y"}))
+      .Rules(BroadcastRules)
+      .Flops(OnePerElement)
+      .InPlace(0, 0);
 }
 
-OpDefinition SubOp() { return PairOp("sub").Rules(SubRules).Gradient(SubGradient).Computes(Precision::kFollows); }
+Op BroadcastingPairOp(const std::string& name) {
+  return PairOp(name).InTraining(OfOneShape).InEvaluation(OfOneShape).Computes(Precision::kFollows);
+}
 
-OpDefinition MaximumOp() { return PairOp("maximum").Gradient(MaximumGradient).Computes(Precision::kFollows); }
+OpDefinition SubOp() { return BroadcastingPairOp("sub").Rules(SubRules).Gradient(SubGradient); }
+
+OpDefinition MaximumOp() { return BroadcastingPairOp("maximum").Gradient(MaximumGradient); }
 
 OpDefinition ScaleOp() {
   return Op("scale")
@@ -242,16 +308,7 @@ absl::StatusOr<std::vector<ValueId>> DivGradient(GradientBuilder& builder, const
   return result;
 }
 
-OpDefinition DivOp() {
-  return Op("div")
-      .Inputs({"x", "y"})
-      .Shape(SameTypes({"x", "y"}))
-      .Rules(DivRules)
-      .Gradient(DivGradient)
-      .Computes(Precision::kFollows)
-      .Flops(OnePerElement)
-      .InPlace(0, 0);
-}
+OpDefinition DivOp() { return BroadcastingPairOp("div").Rules(DivRules).Gradient(DivGradient); }
 
 absl::StatusOr<std::vector<TensorType>> OverShape(const NodeView& node) {
   RETURN_IF_ERROR(CheckFloating(node, 0, "x"));
@@ -325,7 +382,7 @@ std::vector<OpDefinition> ElementwiseOps() {
                                    MaximumOp(),
                                    DivOp(),
                                    DivDenominatorGradOp(),
-                                   PairOp("maximum_share").Internal(),
+                                   PairOp("maximum_share").Internal().Shape(SameTypes({"x", "y"})),
                                    ScaleOp(),
                                    OverOp(),
                                    StopGradientOp()};

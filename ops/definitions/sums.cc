@@ -6,6 +6,9 @@
 //   mean(x) axes keep_sizes batch  the same over the number of elements that are added: those of all ranks. Where the
 //                                  samples are among them, `batch` says how many the whole batch has; 0: as many as x
 //   expand(x) axes sizes           the same along new dimensions: `axes` are their places in the result
+//   expand_like(x, y) axes         y along the dimensions `axes` of x, which it lacks; x says how the result lies and
+//   is
+//                                  not read. Entry points make it for what broadcasts (elementwise.cc)
 //
 // A split of what is added gives partial sums. x says how its cotangent shall lie and is not read:
 //
@@ -95,6 +98,17 @@ absl::StatusOr<std::vector<TensorType>> ExpandShape(const NodeView& node) {
   return std::vector<TensorType>{{node.inputs[0]->dtype, std::move(shape)}};
 }
 
+absl::StatusOr<std::vector<TensorType>> ExpandLikeShape(const NodeView& node) {
+  RETURN_IF_ERROR(CheckFloating(node, 0, "x"));
+  RETURN_IF_ERROR(CheckDType(node, 1, "y", node.inputs[0]->dtype));
+  const Shape& x = node.inputs[0]->shape;
+  const IntList& axes = node.attributes.Ints("axes");
+  if (axes.empty()) return InvalidArgument("attribute axes has 0 dimensions; at least 1 is needed");
+  RETURN_IF_ERROR(CheckAxes(axes, static_cast<int64_t>(x.size()), "x"));
+  RETURN_IF_ERROR(CheckShape(node, 1, "y", Kept(x, axes, false), "the other dimensions of x"));
+  return std::vector<TensorType>{*node.inputs[0]};
+}
+
 absl::StatusOr<std::vector<TensorType>> SumGradShape(const NodeView& node) {
   RETURN_IF_ERROR(CheckPositive(node.attributes, "divisor"));
   ASSIGN_OR_RETURN(const DType dtype, DTypeAttribute(node.attributes));
@@ -129,6 +143,7 @@ std::vector<Rule> ExpandRules(const NodeView& node) {
   return rules;
 }
 
+// Of expand_like as well.
 std::vector<Rule> SumGradRules(const NodeView& node) {
   const int rank = static_cast<int>(node.outputs[0].shape.size());
   const IntList& axes = node.attributes.Ints("axes");
@@ -171,18 +186,21 @@ absl::StatusOr<std::vector<ValueId>> SumGradient(GradientBuilder& builder, const
   return dx;
 }
 
+// Of the last input, which is what is expanded.
 absl::StatusOr<std::vector<ValueId>> ExpandGradient(GradientBuilder& builder, const Node& node,
                                                     const std::vector<ValueId>& cotangents,
                                                     const std::vector<bool>& wanted) {
-  if (!wanted[0]) return std::vector<ValueId>{kNoValue};
-  ASSIGN_OR_RETURN(ValueId dx, AddOne(builder, "sum", {cotangents[0]}, {{"axes", node.attributes.Ints("axes")}},
-                                      InputName(builder, node, 0)));
-  const DType dtype = builder.graph().type(node.inputs[0]).dtype;
+  const int expanded = static_cast<int>(node.inputs.size()) - 1;
+  std::vector<ValueId> result(node.inputs.size(), kNoValue);
+  if (!wanted[expanded]) return result;
+  const std::string base = InputName(builder, node, expanded);
+  const DType dtype = builder.graph().type(node.inputs[expanded]).dtype;
+  ValueId& dx = result[expanded];
+  ASSIGN_OR_RETURN(dx, AddOne(builder, "sum", {cotangents[0]}, {{"axes", node.attributes.Ints("axes")}}, base));
   if (builder.graph().type(dx).dtype != dtype) {
-    ASSIGN_OR_RETURN(dx,
-                     AddOne(builder, "cast", {dx}, {{"dtype", std::string(Name(dtype))}}, InputName(builder, node, 0)));
+    ASSIGN_OR_RETURN(dx, AddOne(builder, "cast", {dx}, {{"dtype", std::string(Name(dtype))}}, base));
   }
-  return std::vector<ValueId>{dx};
+  return result;
 }
 
 absl::StatusOr<ValueId> AddOne(EntryBuilder& builder, const std::string& op, ValueId x, Attributes attributes,
@@ -253,6 +271,18 @@ OpDefinition SumGradOp() {
       .Attribute("divisor", 1.0)
       .Shape(SumGradShape)
       .Rules(SumGradRules)
+      .Flops(OfOutput);
+}
+
+OpDefinition ExpandLikeOp() {
+  return Op("expand_like")
+      .Internal()
+      .Inputs({"x", "y"})
+      .Required("axes", IntList())
+      .Shape(ExpandLikeShape)
+      .Rules(SumGradRules)
+      .Gradient(ExpandGradient)
+      .Computes(Precision::kFollows)
       .Flops(OfOutput);
 }
 

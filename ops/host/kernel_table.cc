@@ -172,6 +172,7 @@ const KernelTable& Table() {
       {"mean", {{"fast", FAST(FastSum)}, {"reference", ReferenceSum, kTaken}}},
       {"sum_grad", {{"fast", FAST(FastExpand)}, {"reference", ReferenceExpand, kTaken}}},
       {"expand", {{"fast", FAST(FastExpand)}, {"reference", ReferenceExpand, kTaken}}},
+      {"expand_like", {{"fast", FAST(FastExpand)}, {"reference", ReferenceExpand, kTaken}}},
       {"mean_squared_error", {{"fast", FAST(FastMeanSquaredError)}, {"reference", ReferenceMeanSquaredError}}},
       {"mean_squared_error_grad",
        {{"fast", FAST(FastMeanSquaredErrorGrad)}, {"reference", ReferenceMeanSquaredErrorGrad}}},

@@ -36,7 +36,7 @@ inline SummedRuns SummedRunsOf(const LocalNode& node) {
   return MakeSummedRuns(InputShape(node, 0), node.attributes.Ints("axes"));
 }
 
-// Of expand and sum_grad: the result is what would be added up.
+// Of expand, expand_like and sum_grad: the result is what would be added up.
 inline SummedRuns ExpandedRunsOf(const LocalNode& node) {
   return MakeSummedRuns(node.outputs[0].shape(), node.attributes.Ints("axes"));
 }

@@ -29,6 +29,13 @@ void AddComposites(Cases& cases) {
   cases.Add("scaled_dot_product_attention", "plain", {}, {heads, grouped, weighed, none});
   cases.Add("scaled_dot_product_attention", "masked", {{"causal", true}}, {heads, grouped, weighed, Integers({3}, 6)});
 
+  const CaseInput divisor{{DType::kF64, {5, 1}}, true, Fill::kUniform, 0.5, 2};
+  for (const char* op : {"add", "mul", "sub", "maximum", "div"}) {
+    cases.Add(op, "of_rows", {}, {Free({3, 5, 4}), divisor});
+    cases.Add(op, "crossed", {}, {Free({3, 1, 4}), divisor});
+  }
+  cases.Add("add", "of_three", {}, {Free({4}), Free({3, 5, 4}), Free({5, 1})});
+
   for (const bool rows : {true, false}) {
     cases.Add("sampled_softmax_cross_entropy", rows ? "rows" : "dense",
               {{"samples", int64_t{4}}, {"row_gradients", rows}},

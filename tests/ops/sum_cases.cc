@@ -15,6 +15,9 @@ void AddSums(Cases& cases) {
   cases.Add("mean", "batch", {{"axes", Ints{0, 1}}, {"batch", int64_t{12}}}, {Free({4, 3, 2})});
   cases.Add("expand", "scalar", {{"axes", Ints{0, 1}}, {"sizes", Ints{5, 3}}}, {Free({})});
   cases.Add("expand", "rows", {{"axes", Ints{1}}, {"sizes", Ints{3}}}, {Free({5})});
+  cases.Add("expand_like", "rows", {{"axes", Ints{1}}}, {Fixed({5, 3}), Free({5})});
+  cases.Add("expand_like", "samples", {{"axes", Ints{0}}}, {Fixed({4, 5, 3}), Free({5, 3})});
+  cases.Add("expand_like", "apart", {{"axes", Ints{1, 3}}}, {Fixed({3, 2, 5, 4}), Free({3, 5})});
   cases.Add("expand", "apart", {{"axes", Ints{0, 2}}, {"sizes", Ints{4, 3}}}, {Free({5, 2})});
 }
 

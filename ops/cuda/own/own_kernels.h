@@ -92,7 +92,7 @@ absl::StatusOr<PreparedCudaKernel> CudaAccuracy(const LocalNode& node);
 // sums.cc
 absl::StatusOr<PreparedCudaKernel> CudaSumOfSquares(const LocalNode& node);
 absl::StatusOr<PreparedCudaKernel> CudaSum(const LocalNode& node);     // and mean
-absl::StatusOr<PreparedCudaKernel> CudaExpand(const LocalNode& node);  // and sum_grad
+absl::StatusOr<PreparedCudaKernel> CudaExpand(const LocalNode& node);  // expand_like and sum_grad as well
 absl::StatusOr<PreparedCudaKernel> CudaMeanSquaredError(const LocalNode& node);
 absl::StatusOr<PreparedCudaKernel> CudaMeanSquaredErrorGrad(const LocalNode& node);
 

@@ -48,7 +48,7 @@ absl::StatusOr<PreparedKernel> FastSliceGrad(const LocalNode& node);
 
 // sums.cc
 absl::StatusOr<PreparedKernel> FastSum(const LocalNode& node);     // and mean
-absl::StatusOr<PreparedKernel> FastExpand(const LocalNode& node);  // and sum_grad
+absl::StatusOr<PreparedKernel> FastExpand(const LocalNode& node);  // expand_like and sum_grad as well
 absl::StatusOr<PreparedKernel> FastMeanSquaredError(const LocalNode& node);
 absl::StatusOr<PreparedKernel> FastMeanSquaredErrorGrad(const LocalNode& node);
 

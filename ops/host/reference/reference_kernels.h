@@ -32,7 +32,7 @@ absl::StatusOr<PreparedKernel> ReferenceSliceGrad(const LocalNode& node);
 
 // sums.cc
 absl::StatusOr<PreparedKernel> ReferenceSum(const LocalNode& node);     // and mean
-absl::StatusOr<PreparedKernel> ReferenceExpand(const LocalNode& node);  // and sum_grad
+absl::StatusOr<PreparedKernel> ReferenceExpand(const LocalNode& node);  // expand_like and sum_grad as well
 absl::StatusOr<PreparedKernel> ReferenceMeanSquaredError(const LocalNode& node);
 absl::StatusOr<PreparedKernel> ReferenceMeanSquaredErrorGrad(const LocalNode& node);
 

@@ -35,6 +35,7 @@ class CaseTable {
 void AddSequenceProducts(CaseTable& table);
 void AddBatchProducts(CaseTable& table);
 void AddSharedProducts(CaseTable& table);
+void AddExpansions(CaseTable& table);
 void AddRecurrences(CaseTable& table);
 void AddAttention(CaseTable& table);
 void AddDotProductAttention(CaseTable& table);

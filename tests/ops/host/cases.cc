@@ -379,6 +379,7 @@ CaseTable MakeTable() {
   AddPixels(table);
   AddBatchProducts(table);
   AddSharedProducts(table);
+  AddExpansions(table);
   return table;
 }
 

@@ -176,7 +176,7 @@ LocalNode Together(const std::vector<LocalNode>& nodes) {
 }
 
 bool HasAxesApart(const LocalNode& node) {
-  const std::set<std::string> ops = {"sum", "mean", "sum_grad", "expand"};
+  const std::set<std::string> ops = {"sum", "mean", "sum_grad", "expand", "expand_like"};
   if (ops.count(node.op->name) == 0) return false;
   const IntList& axes = node.attributes.Ints("axes");
   return !axes.empty() && axes.back() - axes.front() + 1 > static_cast<int64_t>(axes.size());

@@ -39,6 +39,14 @@ void AddBatchProducts(CaseTable& table) {
   }
 }
 
+// Of a bias of positions, of a mask of samples, of numbers apart.
+void AddExpansions(CaseTable& table) {
+  table.Add("expand_like", {{"axes", IntList{0}}}, {F32({5, 11, 13}), F32({11, 13})});
+  table.Add("expand_like", {{"axes", IntList{1, 2}}}, {F32({5, 3, 11, 33}), F32({5, 33})});
+  table.Add("expand_like", {{"axes", IntList{0, 2}}}, {F32({5, 3, 11, 33}), F32({3, 33})});
+  table.Add("expand_like", {{"axes", IntList{1}}}, {F32({70, 65}), F32({70})});
+}
+
 // One matrix for several products: for all, for heads, for samples, crosswise.
 void AddSharedProducts(CaseTable& table) {
   const std::vector<std::pair<Shape, Shape>> all = {{{3, 7, 13}, {13, 10}},

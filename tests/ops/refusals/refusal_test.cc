@@ -103,8 +103,10 @@ TEST(Refusal, Elementwise) {
                    {op, {}, {F32({4}), F32({4})}, op + " takes 1 inputs; 2 are given"}});
   }
   for (const std::string& op : NamesOf(BinaryOps())) {
+    const bool broadcasts = op == "mul" || op == "sub" || op == "div" || op == "maximum";
     ExpectRefused({{op, {}, {F32({3}), F64({3})}, "has element type f64; f32 is needed"},
-                   {op, {}, {F32({3, 1}), F32({3})}, "has shape [3]; [3,1] is needed"}});
+                   {op, {}, {F32({3, 2}), F32({3})}, "has shape [3]; [3,2] is needed"}});
+    if (!broadcasts) ExpectRefused({{op, {}, {F32({3, 1}), F32({3})}, "has shape [3]; [3,1] is needed"}});
   }
 }
 
@@ -200,7 +202,9 @@ TEST(Refusal, Dense) {
        "input mask has element type f32; u8 is needed"},
       {"bias", {}, {F32({4}), F32({4})}, "[n,c], [n,t,c] or [n,h,w,c] is needed"},
       {"add", {}, {}, "add takes at least 1 inputs; 0 are given"},
-      {"add", {}, {F32({3}), F32({4})}, "input x[1] has shape [4]; [3] is needed"},
+      {"add", {}, {F32({3}), F32({4})}, "input x[1] has shape [4]; [3] is needed, the same as before it, or that with"},
+      {"mul", {}, {F32({5, 3}), F32({5})}, "input y has shape [5]; [5,3] is needed"},
+      {"sub", {}, {F32({5, 3}), F64({3})}, "input y has element type f64; f32 is needed"},
       {"dropout",
        {{"rate", 1.0}},
        {F32({3}), std::nullopt},

@@ -101,6 +101,27 @@ def attention(batch, places=6, channels=8, heads=2, shared=False):
                  node("right", "accuracy", "logits", "class"), "loss", ["right"])
 
 
+def broadcasts(batch, places=6, channels=8):
+    """Positions, gains and a norm by numpy's broadcasting, a product of a row and a column; into three classes."""
+    def parameter(name, *shape):
+        return node(name, "parameter", initializer="uniform", scale=0.5, shape=list(shape))
+    return graph(node("x", "input", shape=[batch, places, channels]) +
+                 node("class", "input", dtype="i32", shape=[batch]) +
+                 parameter("positions", places, channels) + node("placed", "add", "x", "positions") +
+                 parameter("gain", channels) + node("gained", "mul", "gain", "placed") +
+                 node("mean", "mean", "gained", axes=[1, 2], keep_sizes=True) +
+                 node("centred", "sub", "gained", "mean") +
+                 node("square", "square", "centred") + node("variance", "mean", "square", axes=[2], keep_sizes=True) +
+                 node("deviation", "sqrt", "variance") + node("normed", "div", "centred", "deviation") +
+                 parameter("floor", 1) + node("cut", "maximum", "normed", "floor") +
+                 parameter("column", places, 1) + parameter("row", 1, channels) +
+                 node("outer", "mul", "column", "row") +
+                 parameter("shift", 1, places, 1) + node("sum", "add", "cut", "outer", "shift") +
+                 node("flat", "reshape", "sum", shape=[-1, places * channels]) +
+                 dense("logits", "flat", [places * channels, 3]) +
+                 node("loss", "softmax_cross_entropy", "logits", "class"), "loss", rate=0.01)
+
+
 def class_data(count, seed):
     """Clusters around a point for each class."""
     centres = random.Random(1)

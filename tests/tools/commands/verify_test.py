@@ -5,7 +5,8 @@ import os
 import unittest
 
 from tests.tools.commands import array_writer as write
-from tests.tools.commands.array_models import attention, dense, graph, in_sets, node, number_data, own_regression
+from tests.tools.commands.array_models import (attention, broadcasts, dense, graph, in_sets, node, number_data,
+                                                own_regression)
 from tests.tools.commands.trainer_case import LENET, TrainerCase, example
 
 BUILD_MODEL = os.path.abspath("tools/models/build_model")
@@ -87,6 +88,20 @@ class VerifyTest(TrainerCase):
         for flags in ([], ["--dp=2", "--mp=2"], ["--mp=3", "--micro-batches=2"], ["--batch=12", "--dp=3"]):
             with self.subTest(flags=flags):
                 self.call("verify", "--mock-data", "--precision=f64", *flags, "shared.pbtxt")
+
+    def test_shapes_that_broadcast(self):
+        with open(self.path("broadcasts.pbtxt"), "w", encoding="utf-8") as file:
+            file.write(broadcasts(8))
+        with open(self.path("places.pbtxt"), "w", encoding="utf-8") as file:
+            file.write('schema_version: 1\nmesh { name: "model" size: 2 }\n' + "".join(
+                f'ops {{ pattern: "{node}" axes {{ axis: "model" split: "{split}" }} }}\n'
+                for node, split in (("placed", "dimension1"), ("normed", "channels"), ("outer", "samples"),
+                                    ("sum", "dimension1"))))
+        for flags in ([], ["--dp=2"], ["--dp=2", "--mp=2"], ["--dp=2", "--micro-batches=2"], ["--batch=12", "--dp=3"],
+                      ["--strategy=places.pbtxt"]):
+            with self.subTest(flags=flags):
+                for precision in ("f64", "f32", "bf16"):
+                    self.call("verify", "--mock-data", "--precision=" + precision, *flags, "broadcasts.pbtxt")
 
     def test_noise_is_no_difference(self):
         # Before a batch norm the gradient of a bias is 0, but for rounding.

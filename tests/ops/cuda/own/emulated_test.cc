@@ -170,6 +170,7 @@ TEST_P(EmulatedKernel, ElementwiseOpsHaveTheHostsBits) {
                                                         "clip_scale",
                                                         "learning_rate",
                                                         "expand",
+                                                        "expand_like",
                                                         "sum_grad",
                                                         "mean_squared_error_grad",
                                                         "batch_norm_normalize",
