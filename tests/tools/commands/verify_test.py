@@ -5,8 +5,16 @@ import os
 import unittest
 
 from tests.tools.commands import array_writer as write
-from tests.tools.commands.array_models import (attention, broadcasts, dense, graph, in_sets, node, number_data,
-                                                own_regression)
+from tests.tools.commands.array_models import (
+    attention,
+    broadcasts,
+    dense,
+    graph,
+    in_sets,
+    node,
+    number_data,
+    own_regression,
+)
 from tests.tools.commands.trainer_case import LENET, TrainerCase, example
 
 BUILD_MODEL = os.path.abspath("tools/models/build_model")
