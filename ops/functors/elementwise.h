@@ -30,7 +30,7 @@
 
 namespace partita {
 
-using UnaryOps = TypeList<Exp, Gelu, Log, Relu, Sigmoid, Silu, Sqrt, Square, Tanh>;
+using UnaryOps = TypeList<Exp, Gelu, GeluTanh, Log, Relu, Sigmoid, Silu, Sqrt, Square, Tanh>;
 
 template <typename F>
 inline constexpr bool kIsActivation = !requires {

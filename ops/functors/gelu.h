@@ -1,5 +1,5 @@
 // x times the probability that a normal variable is less than x (Hendrycks and Gimpel 2016): x erfc(-x / sqrt(2)) / 2.
-// This is the exact form; what approximates it by tanh is another function.
+// Gelu is the exact form, GeluTanh the approximation (their section 2) that GPT-2 was trained with.
 #ifndef PARTITA_OPS_FUNCTORS_GELU_H_
 #define PARTITA_OPS_FUNCTORS_GELU_H_
 
@@ -33,6 +33,45 @@ struct Gelu {
   template <typename T>
   PARTITA_HOST_DEVICE static T Below(T x) {
     return T(0.5) * std::erfc(x * T(-0.70710678118654752440));
+  }
+};
+
+// x / 2 (1 + tanh u) with u = sqrt(2 / pi) (x + 0.044715 x^3), which is x / (1 + e^(-2 u)).
+struct GeluTanh {
+  static std::string Name() { return "gelu_tanh"; }
+  static constexpr bool kGradientReadsResult = false;
+  static constexpr int kCost = 30;
+  static constexpr double kExamples[][2] = {
+      {-6, -8.4396467007622970837e-11}, {-1, -0.15880800939172329522}, {0, 0}, {1, 0.84119199060827670478}};
+
+  template <typename T>
+  PARTITA_HOST_DEVICE static T Value(T x) {
+    return x * Share(Twice(x));
+  }
+
+  template <typename T>
+  PARTITA_HOST_DEVICE static T Gradient(T dy, T x) {
+    const T twice = Twice(x), far = std::exp(-std::abs(twice));
+    const T bend = far / ((T(1) + far) * (T(1) + far));  // of the share, by twice u
+    // Where the share bends no longer, u may have overflowed.
+    const T slope = bend == T(0) ? T(0) : x * bend * kRoot2<T> * (T(1) + T(0.134145) * x * x);
+    return dy * (Share(twice) + slope);
+  }
+
+ private:
+  template <typename T>
+  static constexpr T kRoot2 = T(1.59576912160573071176);  // 2 sqrt(2 / pi)
+
+  template <typename T>
+  PARTITA_HOST_DEVICE static T Twice(T x) {
+    return kRoot2<T> * (x + T(0.044715) * x * x * x);
+  }
+
+  // 1 / (1 + e^(-twice)), without an exponential that overflows.
+  template <typename T>
+  PARTITA_HOST_DEVICE static T Share(T twice) {
+    const T far = std::exp(-std::abs(twice));
+    return (twice >= T(0) ? T(1) : far) / (T(1) + far);
   }
 };
 

@@ -31,11 +31,14 @@ Fans FansOf(const Shape& shape) {
   return {size(1) * size(2) * size(3), size(0) * size(1) * size(2)};
 }
 
-bool NeedsFans(const std::string& initializer) { return initializer != "constant" && initializer != "uniform"; }
+bool NeedsFans(const std::string& initializer) {
+  return initializer != "constant" && initializer != "uniform" && initializer != "normal";
+}
 
 Sampler SamplerOf(const std::string& initializer, double scale, const Shape& shape) {
   if (initializer == "constant") return {Distribution::kConstant, scale};
   if (initializer == "uniform") return {Distribution::kUniform, scale};
+  if (initializer == "normal") return {Distribution::kNormal, scale};
   const Fans fans = FansOf(shape);
   if (initializer == "he_normal") return {Distribution::kNormal, scale * std::sqrt(2 / fans.in)};
   if (initializer == "he_uniform") return {Distribution::kUniform, scale * std::sqrt(6 / fans.in)};
@@ -95,7 +98,7 @@ void Fill(Drawer drawer, const Shape& global, const Box& box, T* data) {
 }  // namespace
 
 std::vector<std::string> InitializerNames() {
-  return {"constant", "uniform", "he_normal", "he_uniform", "glorot_normal", "glorot_uniform"};
+  return {"constant", "uniform", "normal", "he_normal", "he_uniform", "glorot_normal", "glorot_uniform"};
 }
 
 absl::Status CheckConstant(const std::string& attribute, double value, DType dtype) {
@@ -125,8 +128,8 @@ absl::Status CheckInitializer(const Attributes& attributes, DType dtype, const S
   }
   if (NeedsFans(initializer) && shape.size() != 2 && shape.size() != 4) {
     return InvalidArgument(
-        "initializer {} needs a shape [in,out] or [out,h,w,in], not {}; uniform and constant are "
-        "allowed",
+        "initializer {} needs a shape [in,out] or [out,h,w,in], not {}; normal, uniform and "
+        "constant are allowed",
         initializer, ToString(shape));
   }
   // A normal draw is at most 5.8.

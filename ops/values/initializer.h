@@ -4,6 +4,7 @@
 // equal under every split. Attributes `initializer` and `scale`:
 //   constant        scale
 //   uniform         in [-scale, scale)
+//   normal          scale * normal
 //   he_normal       scale * normal, variance 2 / fan_in        (He et al. 2015, section 2.2)
 //   he_uniform      scale * uniform, the same variance: bound sqrt(6 / fan_in)
 //   glorot_normal   scale * normal, variance 2 / (fan_in + fan_out)   (Glorot and Bengio 2010, equation 16)

@@ -9,6 +9,7 @@
 #include "tools/models/big_lstm.h"
 #include "tools/models/build_model.pb.h"
 #include "tools/models/gnmt_entries.h"
+#include "tools/models/gpt2.h"
 #include "tools/models/models.h"
 #include "tools/program/exit_code.h"
 #include "tools/program/run_main.h"
@@ -16,7 +17,7 @@
 namespace partita {
 namespace {
 
-constexpr char kInception[] = "inception-v3", kBigLstm[] = "big-lstm", kGnmt[] = "gnmt";
+constexpr char kInception[] = "inception-v3", kBigLstm[] = "big-lstm", kGnmt[] = "gnmt", kGpt2[] = "gpt2";
 
 // "model": as the model has it.
 std::optional<bool> Choice(const std::string& choice) {
@@ -64,6 +65,18 @@ BigLstmOptions ReadBigLstmOptions(const BuildModelSpec& spec) {
   return options;
 }
 
+Gpt2Options ReadGpt2Options(const BuildModelSpec& spec) {
+  Gpt2Options options;
+  options.batch = spec.batch();
+  if (spec.has_length()) options.places = spec.length();
+  options.words = NumberOr(spec.vocabulary(), options.words);
+  options.width = NumberOr(spec.hidden(), options.width);
+  options.heads = spec.heads();
+  options.layers = NumberOr(spec.layers(), options.layers);
+  if (spec.has_dropout_rate()) options.dropout_rate = spec.dropout_rate();
+  return options;
+}
+
 GnmtOptions ReadGnmtOptions(const BuildModelSpec& spec) {
   GnmtOptions options;
   options.batch = spec.batch();
@@ -88,6 +101,7 @@ absl::StatusOr<Model> MakeWholeGnmt(const GnmtOptions& options, int64_t buckets)
 
 absl::StatusOr<Model> Make(const std::string& name, const BuildModelSpec& spec) {
   if (name == kGnmt) return MakeWholeGnmt(ReadGnmtOptions(spec), spec.buckets());
+  if (name == kGpt2) return MakeGpt2(ReadGpt2Options(spec), Ops());
   if (name == kBigLstm) return MakeBigLstm(ReadBigLstmOptions(spec), Ops());
   return MakeModel(name, ReadOptions(name, spec), Ops());
 }
@@ -116,6 +130,7 @@ ProgramDefinition BuildModel() {
   }
   program.commands.push_back(CommandOf(kBigLstm, "see tools/models/big_lstm.h"));
   program.commands.push_back(CommandOf(kGnmt, "see tools/models/gnmt.h"));
+  program.commands.push_back(CommandOf(kGpt2, "see tools/models/gpt2.h"));
   return program;
 }
 

@@ -39,10 +39,16 @@ Moments MomentsOf(const std::vector<double>& values) {
 TEST(Initialize, HasTheVarianceOfItsFans) {
   const Shape dense = {200, 300}, image = {64, 3, 5, 32};  // fans 200, 300 and 480, 960
   const std::vector<std::tuple<std::string, Shape, double>> cases = {
-      {"he_normal", dense, std::sqrt(2.0 / 200)},      {"he_uniform", dense, std::sqrt(2.0 / 200)},
-      {"glorot_normal", dense, std::sqrt(2.0 / 500)},  {"glorot_uniform", dense, std::sqrt(2.0 / 500)},
-      {"he_normal", image, std::sqrt(2.0 / 480)},      {"he_uniform", image, std::sqrt(2.0 / 480)},
-      {"glorot_normal", image, std::sqrt(2.0 / 1440)}, {"glorot_uniform", image, std::sqrt(2.0 / 1440)},
+      {"he_normal", dense, std::sqrt(2.0 / 200)},
+      {"he_uniform", dense, std::sqrt(2.0 / 200)},
+      {"glorot_normal", dense, std::sqrt(2.0 / 500)},
+      {"glorot_uniform", dense, std::sqrt(2.0 / 500)},
+      {"he_normal", image, std::sqrt(2.0 / 480)},
+      {"he_uniform", image, std::sqrt(2.0 / 480)},
+      {"glorot_normal", image, std::sqrt(2.0 / 1440)},
+      {"glorot_uniform", image, std::sqrt(2.0 / 1440)},
+      {"normal", dense, 1},
+      {"normal", {70, 30, 20}, 1},
   };
   for (const auto& [name, shape, deviation] : cases) {
     for (const double gain : {1.0, 2.5}) {
