@@ -181,7 +181,8 @@ absl::Status Session::Parts::StageField(const std::string& entry, const EntryInp
 
 // Every row of the caller's batch is a sample.
 absl::Status Session::Parts::StageOnes(const std::string& entry, const EntryInput& input) {
-  ASSIGN_OR_RETURN(const std::vector<HeldTensor> parts, session->InputPlacements(entry, input.field, 0));
+  ASSIGN_OR_RETURN(const std::vector<HeldTensor> parts,
+                   session->InputPlacements(entry, input.field, session->local_ranks().front()));
   const LocalTensor& tensor = parts[0].tensor;
   const auto rows = static_cast<size_t>(Elements(tensor.global));
   const auto stage = [&](Type type, const auto& ones) {
