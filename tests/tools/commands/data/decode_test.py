@@ -3,7 +3,7 @@
 import os
 import unittest
 
-from tests.tools.commands.input.data.pair_case import BATCH, CHANNELS, PairCase, integers, node, text
+from tests.tools.commands.data.pair_case import BATCH, CHANNELS, PairCase, integers, node, text
 
 
 def decoder():

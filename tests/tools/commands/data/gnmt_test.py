@@ -5,8 +5,7 @@ import json
 import os
 import unittest
 
-from tests.tools.commands.input.data.pair_case import BATCH, SOURCE, TARGET, WORDS, PairCase
-
+from tests.tools.commands.data.pair_case import BATCH, SOURCE, TARGET, WORDS, PairCase
 from tests.tools.commands.trainer_case import example
 
 BUILD_MODEL = os.path.abspath("tools/models/build_model")

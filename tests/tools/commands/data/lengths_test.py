@@ -6,10 +6,9 @@ import random
 import struct
 import unittest
 
-from tests.tools.commands.input.data.pair_case import PairCase
-
 from tests.tools.commands import array_writer
 from tests.tools.commands.array_models import graph, node
+from tests.tools.commands.data.pair_case import PairCase
 
 ROWS, PLACES, CHANNELS, UNITS, RATE = 4, 3, 2, 2, 0.5
 SIZES = {"forward/x": (CHANNELS, 4 * UNITS), "forward/h": (UNITS, 4 * UNITS), "backward/x": (CHANNELS, 4 * UNITS),

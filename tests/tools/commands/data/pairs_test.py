@@ -4,8 +4,7 @@ import json
 import os
 import unittest
 
-from tests.tools.commands.input.data.pair_case import PairCase, pairs, short
-
+from tests.tools.commands.data.pair_case import PairCase, pairs, short
 from tests.tools.commands.trainer_case import example
 
 

@@ -2,7 +2,7 @@
 
 import unittest
 
-from tests.tools.commands.input.data.pair_case import PairCase, short
+from tests.tools.commands.data.pair_case import PairCase, short
 
 
 class SizesTest(PairCase):
