@@ -6,7 +6,7 @@
 #include <fstream>
 #include <map>
 
-#include "run/spec/spec_error.h"
+#include "tools/program/exit_code.h"
 
 namespace partita {
 namespace {

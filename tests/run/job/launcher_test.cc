@@ -7,7 +7,7 @@
 
 #include <map>
 
-#include "run/spec/spec_error.h"
+#include "tools/program/exit_code.h"
 
 namespace partita {
 namespace {
