@@ -307,8 +307,8 @@ class ProgramMaker {
       evaluated.metrics.push_back(value);
     }
     RETURN_IF_ERROR(Add(EntryName(kEvaluateEntry, size), evaluated, evaluated, passes_.Evaluation(states_)));
-    if (options_.predictions.empty()) return absl::OkStatus();
-    ASSIGN_OR_RETURN(const Graph predicted, OnlyResults(std::move(forward), options_.predictions));
+    if (options_.predictions.empty()) return absl::OkStatus();  // else forward was copied, not moved
+    ASSIGN_OR_RETURN(const Graph predicted, OnlyResults(std::move(forward), options_.predictions));  // NOLINT
     return Add(EntryName(kPredictEntry, size), predicted, predicted, passes_.Evaluation(states_));
   }
 

@@ -113,35 +113,35 @@ absl::StatusOr<const OpDefinition*> FindUserOp(const OpRegistry& registry, const
                          OpSuggestion(name, registry));
 }
 
-absl::StatusOr<Node> GraphAssembler::Resolve(const NodeDescription& described) const {
-  Node node;
-  ASSIGN_OR_RETURN(node.op, FindUserOp(registry_, described.op));
-  ASSIGN_OR_RETURN(node.attributes, CompleteAttributes(*node.op, described.attributes));
-  for (const std::string& name : described.inputs) {
+absl::StatusOr<Node> GraphAssembler::Resolve(const NodeDescription& node) const {
+  Node made;
+  ASSIGN_OR_RETURN(made.op, FindUserOp(registry_, node.op));
+  ASSIGN_OR_RETURN(made.attributes, CompleteAttributes(*made.op, node.attributes));
+  for (const std::string& name : node.inputs) {
     if (name.empty()) {
-      node.inputs.push_back(kNoValue);
+      made.inputs.push_back(kNoValue);
       continue;
     }
     ASSIGN_OR_RETURN(const ValueId input, FindValue(graph_, name));
-    node.inputs.push_back(input);
+    made.inputs.push_back(input);
   }
-  PadInputs(*node.op, node.inputs);
-  return node;
+  PadInputs(*made.op, made.inputs);
+  return made;
 }
 
-absl::StatusOr<ValueId> GraphAssembler::Add(const NodeDescription& described) {
-  RETURN_IF_ERROR(CheckNodeName(described.name));
-  const std::string context = fmt::format("node {}", Quoted(described.name));
-  if (graph_.Find(described.name) != kNoValue) {
+absl::StatusOr<ValueId> GraphAssembler::Add(const NodeDescription& node) {
+  RETURN_IF_ERROR(CheckNodeName(node.name));
+  const std::string context = fmt::format("node {}", Quoted(node.name));
+  if (graph_.Find(node.name) != kNoValue) {
     return InvalidArgument("{}: the name is taken twice; names are unique", context);
   }
-  absl::StatusOr<Node> node = Resolve(described);
-  if (!node.ok()) return WithContext(context, node.status());
-  const absl::StatusOr<std::vector<TensorType>> types = InferTypes(graph_, *node);
-  if (!types.ok()) return WithContext(fmt::format("{} ({})", context, node->op->name), types.status());
+  absl::StatusOr<Node> made = Resolve(node);
+  if (!made.ok()) return WithContext(context, made.status());
+  const absl::StatusOr<std::vector<TensorType>> types = InferTypes(graph_, *made);
+  if (!types.ok()) return WithContext(fmt::format("{} ({})", context, made->op->name), types.status());
   CHECK(types->size() == 1);  // ops with more outputs are internal, so a node and its value share a name
-  const bool is_state = node->op->is_state();
-  const NodeId id = graph_.AddNode(*std::move(node), {Value{described.name, (*types)[0], {}, -1}});
+  const bool is_state = made->op->is_state();
+  const NodeId id = graph_.AddNode(*std::move(made), {Value{node.name, (*types)[0], {}, -1}});
   const ValueId value = graph_.node(id).outputs[0];
   if (is_state) graph_.AddState({value, kNoValue});
   return value;
