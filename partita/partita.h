@@ -9,7 +9,7 @@
 //
 //   auto session = Session::Start(*model, {.search = "auto", .ranks = 4, .cluster = "two_cores"},
 //                                 {.data = "photos", .settings = {{"epochs", "10"}, {"checkpoint", "checkpoints"}}});
-//   session->Fit({.on_progress = [](const Progress& progress) { return !enough; }});
+//   session->Fit({.on_progress = [](const Progress& progress) { return progress.loss > 0.1; }});
 //
 // Errors are values: no call throws, exits, aborts or prints for anything that a caller, a file or the machine's limits
 // can cause. Messages name the file, the node or field, what was found and what is allowed.
@@ -194,7 +194,7 @@ struct Split {
 enum class Device : uint8_t { kHost, kCuda };
 
 struct Options {
-  uint64_t seed = 1;         // seed of initial values and dropout
+  uint64_t seed = 1;         // seed of initial values and dropout; at most 2^53
   int threads_per_rank = 0;  // 0: divides the cores that this process may use among the ranks
   int64_t memory_limit = 0;  // bytes of one rank; 0: none
   int64_t steps = 0;  // of the whole run; Train needs it where the learning rate's schedule is cosine or one_cycle

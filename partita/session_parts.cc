@@ -213,20 +213,17 @@ absl::StatusOr<std::map<std::string, Tensor>> Session::Parts::Compute(const std:
   return values;
 }
 
-// Samples of a batch of predictions, if it has fewer than the graph's; else the graph's.
-absl::StatusOr<int64_t> Session::Parts::RowsOf(const Fields& batch) const {
-  const std::vector<EntryInput>& inputs = session->program().Find(kPredictEntry)->inputs;
-  const auto of_graph = [](const partita::Session& in, const EntryInput& input) -> absl::StatusOr<int64_t> {
-    ASSIGN_OR_RETURN(const std::vector<HeldTensor> parts,
-                     in.InputPlacements(kPredictEntry, input.field, in.local_ranks()[0]));
-    return parts[0].tensor.global.empty() ? 1 : parts[0].tensor.global[0];
-  };
+// The samples of a batch of predictions, and of the graph's.
+absl::StatusOr<Session::Parts::BatchSizes> Session::Parts::SizesOf(const Fields& batch) const {
   std::optional<int64_t> rows;
   int64_t whole = 0;
-  for (const EntryInput& input : inputs) {
-    ASSIGN_OR_RETURN(whole, of_graph(*session, input));
+  for (const EntryInput& input : session->program().Find(kPredictEntry)->inputs) {
+    ASSIGN_OR_RETURN(const std::vector<HeldTensor> parts,
+                     session->InputPlacements(kPredictEntry, input.field, session->local_ranks().front()));
+    if (parts[0].tensor.global.empty()) continue;
+    whole = parts[0].tensor.global[0];
     const auto found = batch.find(input.field);
-    if (found == batch.end() || found->second.shape.empty()) continue;
+    if (found == batch.end() || found->second.shape.empty()) continue;  // Stage rejects it
     const int64_t own = found->second.shape[0];
     if (!rows) rows = own;
     if (own != *rows) {
@@ -234,45 +231,38 @@ absl::StatusOr<int64_t> Session::Parts::RowsOf(const Fields& batch) const {
                              Quoted(input.field), own, *rows);
     }
   }
-  if (!rows) return whole;
+  if (!rows) return BatchSizes{whole, whole};
   if (*rows < 1 || *rows > whole) {
     return InvalidArgument("a batch of {} samples; expected 1 to {}, the graph's batch", *rows, whole);
   }
-  return *rows;
+  return BatchSizes{*rows, whole};
 }
 
 // A smaller batch is filled up with copies of its first sample, whose results are dropped.
 absl::StatusOr<std::map<std::string, Tensor>> Session::Parts::Predict(const Fields& batch) {
   RETURN_IF_ERROR(Ready(kPredictEntry));
-  ASSIGN_OR_RETURN(const int64_t rows, RowsOf(batch));
-  std::vector<std::string> filled;  // owns the rows
+  ASSIGN_OR_RETURN(const BatchSizes samples, SizesOf(batch));
+  if (samples.given == samples.whole) return Compute(kPredictEntry, batch);
+  std::map<std::string, std::string> rows;  // owns what the views of `whole` show
   Fields whole = batch;
-  int64_t graph_rows = rows;
-  for (const EntryInput& input : session->program().Find(kPredictEntry)->inputs) {
-    const auto found = whole.find(input.field);
-    if (found == whole.end() || found->second.shape.empty() || found->second.data == nullptr) continue;
-    ASSIGN_OR_RETURN(const std::vector<HeldTensor> parts,
-                     session->InputPlacements(kPredictEntry, input.field, session->local_ranks()[0]));
-    graph_rows = parts[0].tensor.global[0];
-    if (rows == graph_rows) continue;
-    View& view = found->second;
+  for (auto& [name, view] : whole) {
+    if (view.shape.empty() || view.shape[0] != samples.given || view.data == nullptr) continue;
     const ConstTensor given = ConstTensorOf(view);
-    const auto row_bytes = static_cast<size_t>(Elements(given.shape) / rows * SizeOf(given.dtype));
-    std::string& bytes =
-        filled.emplace_back(static_cast<const char*>(view.data), row_bytes * static_cast<size_t>(rows));
-    for (int64_t row = rows; row < graph_rows; ++row) bytes.append(bytes, 0, row_bytes);
-    view.shape[0] = graph_rows;
+    const auto row_bytes = static_cast<size_t>(Elements(given.shape) / samples.given * SizeOf(given.dtype));
+    std::string& bytes = rows[name];
+    bytes.assign(static_cast<const char*>(view.data), row_bytes * static_cast<size_t>(samples.given));
+    for (int64_t row = samples.given; row < samples.whole; ++row) bytes.append(bytes, 0, row_bytes);
+    view.shape[0] = samples.whole;
     view.data = bytes.data();
   }
   ASSIGN_OR_RETURN(auto values, Compute(kPredictEntry, whole));
-  if (rows == graph_rows) return values;
   for (auto& [name, value] : values) {
-    if (value.shape.empty() || value.shape[0] != graph_rows) {
+    if (value.shape.empty() || value.shape[0] != samples.whole) {
       return InvalidArgument("value {} has no row for each sample; predict it with a whole batch of {} samples",
-                             Quoted(name), graph_rows);
+                             Quoted(name), samples.whole);
     }
-    value.bytes.resize(value.bytes.size() / static_cast<size_t>(graph_rows) * static_cast<size_t>(rows));
-    value.shape[0] = rows;
+    value.bytes.resize(value.bytes.size() / static_cast<size_t>(samples.whole) * static_cast<size_t>(samples.given));
+    value.shape[0] = samples.given;
   }
   return values;
 }

@@ -69,7 +69,10 @@ struct Session::Parts {
   absl::StatusOr<StepResult> Step(const std::string& entry, const Fields& batch);
   absl::StatusOr<std::map<std::string, Tensor>> Compute(const std::string& entry, const Fields& batch);
   absl::StatusOr<std::map<std::string, Tensor>> Predict(const Fields& batch);
-  absl::StatusOr<int64_t> RowsOf(const Fields& batch) const;
+  struct BatchSizes {
+    int64_t given = 0, whole = 0;
+  };
+  absl::StatusOr<BatchSizes> SizesOf(const Fields& batch) const;
   absl::StatusOr<int64_t> StepsDone() const;
   absl::StatusOr<ModelRecord> Record() const;
   absl::Status Load(const std::string& path, bool weights_only);

@@ -107,7 +107,7 @@ absl::StatusOr<RunSpec> SpecOf(const std::string& source, const Split& split, co
   RETURN_IF_ERROR(CheckFields(spec));
   const std::vector<FlagDefinition> known = SettingsOfRuns();
   for (const auto& [name, value] : options.settings) RETURN_IF_ERROR(SetSetting(known, name, value, spec));
-  // A library keeps nothing in the caller's home unless it is told to.
+  // Nothing is written to the user's home unless a setting asks for it.
   if (!spec.execution().has_deterministic()) spec.mutable_execution()->set_deterministic(true);
   if (!spec.execution().has_plan_cache()) spec.mutable_execution()->set_plan_cache("");
   spec.mutable_model()->set_graph(source);

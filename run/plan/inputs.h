@@ -16,7 +16,7 @@ namespace partita {
 
 // The graph that the command's argument names, with --batch and --learning-rate over it.
 absl::StatusOr<Model> ReadModel(const RunSpec& spec);
-// The same of a model that is there.
+// Applies --batch and --learning-rate to a model that the caller has.
 absl::StatusOr<Model> Sized(const RunSpec& spec, Model model);
 
 // For commands that train nothing: a learning-rate schedule whose length only a training run gives gets some length.
