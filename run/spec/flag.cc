@@ -8,7 +8,6 @@
 #include <cmath>
 #include <cstdlib>
 #include <limits>
-#include <string_view>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -120,60 +119,6 @@ FlagDefinition InCommand(FlagDefinition definition, const std::string& command) 
   }
   return definition;
 }
-
-// Flags as other training programs call them, which are too far from our names for a guess by letters.
-struct OtherName {
-  std::string_view name, ours;
-};
-constexpr OtherName kOtherNames[] = {
-    {"batch-size", "batch"},
-    {"bs", "batch"},
-    {"global-batch-size", "batch"},
-    {"train-batch-size", "batch"},
-    {"lr", "learning-rate"},
-    {"base-lr", "learning-rate"},
-    {"max-lr", "learning-rate"},
-    {"num-epochs", "epochs"},
-    {"num-train-epochs", "epochs"},
-    {"max-epochs", "epochs"},
-    {"n-epochs", "epochs"},
-    {"num-steps", "steps"},
-    {"max-steps", "steps"},
-    {"train-steps", "steps"},
-    {"iterations", "steps"},
-    {"max-iter", "steps"},
-    {"train-iters", "steps"},
-    {"num-workers", "decode-threads"},
-    {"workers", "decode-threads"},
-    {"data-dir", "data"},
-    {"data-path", "data"},
-    {"dataset", "data"},
-    {"train-data", "data"},
-    {"output-dir", "checkpoint"},
-    {"checkpoint-dir", "checkpoint"},
-    {"save-dir", "checkpoint"},
-    {"weights", "load"},
-    {"pretrained", "load"},
-    {"init-checkpoint", "load"},
-    {"save-path", "save"},
-    {"num-beams", "beam"},
-    {"beam-size", "beam"},
-    {"tensor-parallel", "mp"},
-    {"tensor-parallel-size", "mp"},
-    {"tp", "mp"},
-    {"data-parallel", "dp"},
-    {"data-parallel-size", "dp"},
-    {"nproc-per-node", "nproc"},
-    {"np", "nproc"},
-    {"num-processes", "nproc"},
-    {"master-port", "port"},
-    {"dtype", "precision"},
-    {"random-seed", "seed"},
-    {"num-threads", "threads"},
-    {"gradient-accumulation-steps", "micro-batches"},
-    {"log-level", "log"},
-    {"reshard", "exchanges"},
-};
 
 template <typename T>
 bool ParseNumber(const std::string& text, T& number) {
@@ -307,24 +252,6 @@ std::vector<std::string> ListOf(const std::string& value) {
     names.emplace_back(absl::StripAsciiWhitespace(name));
   }
   return names;
-}
-
-std::string FlagHint(const std::string& name, const std::vector<std::string>& known, const std::string& prefix) {
-  const auto has = [&known](const std::string& flag) { return std::ranges::find(known, flag) != known.end(); };
-  std::string word = name;
-  std::ranges::replace(word, '_', '-');
-  std::optional<std::string> meant = has(word) ? std::optional(word) : std::nullopt;
-  const auto other = std::ranges::find(kOtherNames, std::string_view(word), &OtherName::name);
-  if (!meant && other != std::end(kOtherNames) && has(std::string(other->ours))) meant = std::string(other->ours);
-  if (!meant) meant = NearestName(word, known);
-  if (meant) return fmt::format("; did you mean {}?", Quoted(prefix + *meant));
-  const std::vector<std::string> words = absl::StrSplit(word, '-', absl::SkipEmpty());
-  std::vector<std::string> related;
-  for (const std::string& flag : known) {
-    const std::vector<std::string> parts = absl::StrSplit(flag, '-');
-    if (std::ranges::find_first_of(parts, words) != parts.end()) related.push_back(prefix + flag);
-  }
-  return related.empty() ? "" : fmt::format("; related are {}", fmt::join(related, ", "));
 }
 
 std::string FlagVariable(const std::string& program, const std::string& flag) {

@@ -48,10 +48,6 @@ bool IsTakenBy(const google::protobuf::FieldDescriptor& field, const std::string
 // The elements of a kList flag's value, without the blanks around them.
 std::vector<std::string> ListOf(const std::string& value);
 
-// "; did you mean 'epochs'?" about a name of no flag, or else the names in `known` that share a word with it; `prefix`
-// stands before each. Empty: nothing is near.
-std::string FlagHint(const std::string& name, const std::vector<std::string>& known, const std::string& prefix = "");
-
 // OK, or what was found and what is allowed; the caller puts the flag before it.
 absl::Status CheckFlagValue(const FlagDefinition& flag, const std::string& value);
 

@@ -1,5 +1,6 @@
 #include "tools/program/flags.h"
 
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 #include <optional>
 #include <string_view>
 
+#include "absl/strings/str_split.h"
 #include "graph/value/node_name.h"
 #include "run/spec/flag.h"
 #include "runtime/base/check.h"
@@ -60,6 +62,80 @@ absl::Status About(const std::string& origin, const absl::Status& status) {
 // Whether a word behind a flag is its value, and no flag itself: `--gpu -1` has a value, `--save --load=x` has none.
 bool IsValue(const std::string& word) {
   return word.empty() || word[0] != '-' || (word.size() > 1 && std::isdigit(static_cast<unsigned char>(word[1])) != 0);
+}
+
+// Flags as other training programs call them, which are too far from our names for a guess by letters.
+struct OtherName {
+  std::string_view name, ours;
+};
+constexpr OtherName kOtherNames[] = {
+    {"batch-size", "batch"},
+    {"bs", "batch"},
+    {"global-batch-size", "batch"},
+    {"train-batch-size", "batch"},
+    {"lr", "learning-rate"},
+    {"base-lr", "learning-rate"},
+    {"max-lr", "learning-rate"},
+    {"num-epochs", "epochs"},
+    {"num-train-epochs", "epochs"},
+    {"max-epochs", "epochs"},
+    {"n-epochs", "epochs"},
+    {"num-steps", "steps"},
+    {"max-steps", "steps"},
+    {"train-steps", "steps"},
+    {"iterations", "steps"},
+    {"max-iter", "steps"},
+    {"train-iters", "steps"},
+    {"num-workers", "decode-threads"},
+    {"workers", "decode-threads"},
+    {"data-dir", "data"},
+    {"data-path", "data"},
+    {"dataset", "data"},
+    {"train-data", "data"},
+    {"output-dir", "checkpoint"},
+    {"checkpoint-dir", "checkpoint"},
+    {"save-dir", "checkpoint"},
+    {"weights", "load"},
+    {"pretrained", "load"},
+    {"init-checkpoint", "load"},
+    {"save-path", "save"},
+    {"num-beams", "beam"},
+    {"beam-size", "beam"},
+    {"tensor-parallel", "mp"},
+    {"tensor-parallel-size", "mp"},
+    {"tp", "mp"},
+    {"data-parallel", "dp"},
+    {"data-parallel-size", "dp"},
+    {"nproc-per-node", "nproc"},
+    {"np", "nproc"},
+    {"num-processes", "nproc"},
+    {"master-port", "port"},
+    {"dtype", "precision"},
+    {"random-seed", "seed"},
+    {"num-threads", "threads"},
+    {"gradient-accumulation-steps", "micro-batches"},
+    {"log-level", "log"},
+    {"reshard", "exchanges"},
+};
+
+// "; did you mean 'epochs'?" about a name of no flag, or else the names in `known` that share a word with it; `prefix`
+// stands before each. Empty: nothing is near.
+std::string FlagHint(const std::string& name, const std::vector<std::string>& known, const std::string& prefix = "") {
+  const auto has = [&known](const std::string& flag) { return std::ranges::find(known, flag) != known.end(); };
+  std::string word = name;
+  std::ranges::replace(word, '_', '-');
+  std::optional<std::string> meant = has(word) ? std::optional(word) : std::nullopt;
+  const auto other = std::ranges::find(kOtherNames, std::string_view(word), &OtherName::name);
+  if (!meant && other != std::end(kOtherNames) && has(std::string(other->ours))) meant = std::string(other->ours);
+  if (!meant) meant = NearestName(word, known);
+  if (meant) return fmt::format("; did you mean {}?", Quoted(prefix + *meant));
+  const std::vector<std::string> words = absl::StrSplit(word, '-', absl::SkipEmpty());
+  std::vector<std::string> related;
+  for (const std::string& flag : known) {
+    const std::vector<std::string> parts = absl::StrSplit(flag, '-');
+    if (std::ranges::find_first_of(parts, words) != parts.end()) related.push_back(prefix + flag);
+  }
+  return related.empty() ? "" : fmt::format("; related are {}", fmt::join(related, ", "));
 }
 
 // One invocation: each source sets what none before it has given.
