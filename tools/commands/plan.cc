@@ -17,7 +17,6 @@
 #include "run/plan/inputs.h"
 #include "run/plan/machine.h"
 #include "run/plan/objective.h"
-#include "run/plan/pixel_forms.h"
 #include "run/plan/run_options.h"
 #include "runtime/api/backend/backend.h"
 #include "runtime/base/files.h"
@@ -31,6 +30,7 @@
 #include "tools/commands/plan/difference_report.h"
 #include "tools/commands/plan/explanation_report.h"
 #include "tools/commands/plan/fitting_strategy.h"
+#include "tools/commands/plan/gather_report.h"
 #include "tools/commands/plan/plan_page.h"
 #include "tools/commands/plan/planned_strategy.h"
 #include "tools/program/exit_code.h"
@@ -110,9 +110,7 @@ class Planning {
   absl::StatusOr<int> Dump() {
     const std::string& wanted = spec_.debug().dump_after();
     ASSIGN_OR_RETURN(const MachineSpeed speed, SpeedFor(spec_, machine_, chosen_.strategy.mesh.size()));
-    ProgramOptions options = ReadProgramOptions(spec_, speed);
-    options.count_votes = spec_.plan().processes();
-    options.given = AssumedForms(model_.graph);
+    ProgramOptions options = PlannedOptions(spec_, model_, speed);
     std::vector<std::string> passes;
     std::string graphs;
     options.after_pass = [&](const std::string& pass, const std::string& entry, const Graph& graph) {
@@ -181,6 +179,8 @@ class Planning {
     if (absl::IsResourceExhausted(made.status()) && machine_) Fit().IgnoreError();
     RETURN_IF_ERROR(made.status());
     PlanProto& plan = made->proto;
+    RETURN_IF_ERROR(
+        AddGather(spec_, model_, machine_, chosen_.strategy, predicted_ ? predicted_->program : *program_, plan));
     if (tells_objective) {
       ASSIGN_OR_RETURN(*plan.mutable_objective(), ObjectiveOfChosen());
     }
@@ -207,17 +207,13 @@ class Planning {
   }
 
   // Of a program that was predicted already, that one.
-  absl::StatusOr<partita::Plan> MakePlanOfChosen() const {
+  absl::StatusOr<partita::Plan> MakePlanOfChosen() {
     ASSIGN_OR_RETURN(const MachineSpeed speed, SpeedFor(spec_, machine_, chosen_.strategy.mesh.size()));
     const Spread spread = spec_.plan().processes() ? Spread::kProcesses : Spread::kThreads;
-    ProgramOptions options = ReadProgramOptions(spec_, speed);
-    options.count_votes = spread == Spread::kProcesses;
-    options.given = AssumedForms(model_.graph);
-    Program made;
     if (!predicted_) {
-      ASSIGN_OR_RETURN(made, MakeProgramOf(spec_, model_, chosen_.strategy, options));
+      ASSIGN_OR_RETURN(program_, PlannedProgramOf(spec_, model_, machine_, chosen_.strategy));
     }
-    const Program& program = predicted_ ? predicted_->program : made;
+    const Program& program = predicted_ ? predicted_->program : *program_;
     const absl::StatusOr<std::unique_ptr<Backend>> backend =
         Backend::OpenToPlan(program.ranks(), spread, ReadPlanOptions(spec_, speed));
     RETURN_IF_ERROR(AsNoDevice(backend.status()));
@@ -304,6 +300,7 @@ class Planning {
   ChosenStrategy chosen_;
   std::vector<std::string> repairs_;  // why the strategy was changed; empty: it was not
   std::optional<PredictedPlan> predicted_;
+  std::optional<Program> program_;  // of the chosen strategy, if it was not predicted
 };
 
 absl::StatusOr<int> RunPlan(const ContextOf<RunSpec>& context) {

@@ -11,6 +11,13 @@
 
 namespace partita {
 
+// How `plan` compiles a strategy on a machine of this speed.
+ProgramOptions PlannedOptions(const RunSpec& spec, const Model& model, const MachineSpeed& speed);
+
+// Compiled so. Errors name the graph's file.
+absl::StatusOr<Program> PlannedProgramOf(const RunSpec& spec, const Model& model, const std::optional<Machine>& machine,
+                                         const Strategy& strategy);
+
 // As `plan` makes it, with the same arenas and the same step. Errors name the graph's file.
 absl::StatusOr<PredictedPlan> PredictedPlanOf(const RunSpec& spec, const Model& model, const Machine& machine,
                                               const Strategy& strategy);
