@@ -27,8 +27,13 @@ struct Answer {
 };
 
 Answer Call(const std::vector<std::string>& arguments) {
-  const ProgramDefinition program{
-      "trainer", "trains", RunSpec::default_instance(), {CheckCommand(), ShowCommand(), VersionCommand()}};
+  const ProgramDefinition program{"trainer",
+                                  "trains",
+                                  RunSpec::default_instance(),
+                                  {CheckCommand(), ShowCommand(), VersionCommand()},
+                                  [](const google::protobuf::Message& message, const std::string& command) {
+                                    return CheckRun(static_cast<const RunSpec&>(message), command);
+                                  }};
   FlagEnvironment environment = SystemFlagEnvironment("trainer");
   environment.get = [](const char*) -> const char* { return nullptr; };
   std::ostringstream out, error;

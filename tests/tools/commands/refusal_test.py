@@ -97,10 +97,10 @@ class RefusalTest(TrainerCase):
     def test_tf32_on_the_host(self):
         self.refused(2, "--tf32 needs --device=cuda", "train", "--tf32", "--mock-data", MLP)
         self.refused(2, "--tf32", "verify", "--tf32", "--mock-data", MLP)
-        self.refused(2, "--gpu needs --device=cuda", "train", "--gpu=0", "--mock-data", MLP)
+        self.refused(2, "--gpu=0 needs --device=cuda", "train", "--gpu=0", "--mock-data", MLP)
         for command in (["verify", "--mock-data"], ["plan"], ["sweep", "--cluster=dgx1_v100"]):
             self.refused(2, "--launch-each needs --device=cuda", *command, "--launch-each", MLP)
-            self.refused(2, "--gpu needs --device=cuda", *command, "--gpu=3", MLP)
+            self.refused(2, "--gpu=3 needs --device=cuda", *command, "--gpu=3", MLP)
 
     def test_a_loss_that_is_not_finite(self):
         done = self.call("train", "--mock-data", "--batch=8", "--steps=200", "--learning-rate=1000000",
@@ -136,7 +136,7 @@ class RefusalTest(TrainerCase):
     def test_predictions_that_cannot_be_made(self):
         self.refused(2, "--load", "predict", "--mock-data", "--output=p.npy", LENET)
         self.refused(2, "--output", "predict", "--mock-data", "--load=s.safetensors", LENET)
-        self.refused(2, "neither .npy nor .csv", "predict", "--mock-data", "--load=s.safetensors", "--output=p.txt",
+        self.refused(2, "expected .npy or .csv", "predict", "--mock-data", "--load=s.safetensors", "--output=p.txt",
                      LENET)
         self.refused(3, "no value 'logit' to predict", "predict", "--mock-data", "--load=s.safetensors",
                      "--output=p.npy", "--value=logit", LENET)

@@ -122,7 +122,7 @@ class ExplainTest(TrainerCase):
 
     def test_refusals(self):
         self.refused(2, "--explain needs --cluster or --profile", "plan", "--explain", MLP)
-        self.refused(2, "--format is dot", "plan", "--explain", V100, "--format=dot", MLP)
+        self.refused(2, "--format=dot and --explain", "plan", "--explain", V100, "--format=dot", MLP)
         self.refused(2, "--diff and --explain", "plan", "--explain", V100, SPLIT.replace("strategy", "diff"), MLP)
 
 
