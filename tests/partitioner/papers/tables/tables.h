@@ -8,8 +8,8 @@
 
 #include "absl/status/statusor.h"
 #include "partitioner/cluster/cluster.h"
-#include "tests/partitioner/papers/layers.h"
 #include "partitioner/cost/time_to_accuracy.h"
+#include "tests/partitioner/papers/layers.h"
 
 namespace partita {
 
