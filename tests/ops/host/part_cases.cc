@@ -114,10 +114,10 @@ Rule SplitOfGroups(const LocalNode& node) {
   for (const auto& input : node.inputs) types.push_back({input->dtype, input->global});
   NodeView view{node.attributes, {}, {{node.outputs[0].dtype, node.outputs[0].global}}};
   for (const TensorType& type : types) view.inputs.push_back(&type);
-  for (Rule& rule : node.op->rules(view)) {
-    if (rule.name == "output_channels") return std::move(rule);
-  }
-  CHECK(false);
+  std::vector<Rule> rules = node.op->rules(view);
+  const auto split = std::ranges::find(rules, "output_channels", &Rule::name);
+  CHECK(split != rules.end());
+  return std::move(*split);
 }
 
 PartCase PartOfGroups(const KernelCase& c, const Range& groups) {
