@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "graph/derive/adjoint.h"
@@ -300,16 +301,19 @@ class ProgramMaker {
     Graph forward = Typed(graph);
     RETURN_IF_ERROR(Add(EntryName(kTrainEntry, size), forward, graph, passes_.Training(states_)));
     if (size.empty()) states_ = StateLayouts(program_.state_graph());
-    Graph evaluated = DropTrainingOnly(options_.predictions.empty() ? std::move(forward) : forward);
+    std::optional<Graph> predicted;
+    if (!options_.predictions.empty()) {
+      ASSIGN_OR_RETURN(predicted, OnlyResults(forward, options_.predictions));
+    }
+    Graph evaluated = DropTrainingOnly(std::move(forward));
     for (const std::string& name : options_.evaluated) {
       const ValueId value = evaluated.Find(name);
       CHECK(value != kNoValue);
       evaluated.metrics.push_back(value);
     }
     RETURN_IF_ERROR(Add(EntryName(kEvaluateEntry, size), evaluated, evaluated, passes_.Evaluation(states_)));
-    if (options_.predictions.empty()) return absl::OkStatus();  // else forward was copied, not moved
-    ASSIGN_OR_RETURN(const Graph predicted, OnlyResults(std::move(forward), options_.predictions));  // NOLINT
-    return Add(EntryName(kPredictEntry, size), predicted, predicted, passes_.Evaluation(states_));
+    if (!predicted) return absl::OkStatus();
+    return Add(EntryName(kPredictEntry, size), *predicted, *predicted, passes_.Evaluation(states_));
   }
 
   absl::Status AddResults(const ModelEntry& entry) {

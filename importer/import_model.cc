@@ -14,10 +14,10 @@
 #include "graph/value/node_name.h"
 #include "runtime/base/bf16.h"
 #include "runtime/base/check.h"
+#include "runtime/base/f16.h"
 #include "runtime/base/file_name.h"
 #include "runtime/base/status.h"
 #include "runtime/checkpoint/safetensors.h"
-#include "runtime/data/arrays/f16.h"
 
 namespace partita {
 namespace {

@@ -14,7 +14,7 @@
 namespace partita {
 
 struct LocalGraph {
-  // By ValueId. nullopt: an At or the mesh keeps the value on other ranks. An empty box: this rank's block has no
+  // By ValueId. nullopt: the value lies on other ranks (its At or its mesh). An empty box: this rank's block has no
   // elements.
   std::vector<std::optional<LocalTensor>> values;
 
@@ -23,7 +23,8 @@ struct LocalGraph {
 
 LocalGraph Localize(const Graph& graph, int rank);
 
-// The same of one value. If other ranks keep it, all sizes of the box are 0, which of a scalar does not show.
+// The same for one value. Where other ranks keep the value, the box has size 0 in every dimension; a scalar's box has
+// no dimensions, so for it the difference cannot be seen.
 LocalTensor LocalTensorOf(const Graph& graph, ValueId value, int rank);
 
 // A rank runs a computing node if it holds any element of any output. (An input may be empty: a partial sum over no

@@ -7,16 +7,6 @@
 #include "runtime/base/status.h"
 
 namespace partita {
-namespace {
-
-// The size where a result of `rank` dimensions has dimension d; 1 if x lacks it.
-int64_t SizeAt(const Shape& x, size_t rank, size_t d) {
-  const size_t lacking = rank - x.size();
-  return d < lacking ? 1 : x[d - lacking];
-}
-
-}  // namespace
-
 absl::StatusOr<TensorType> BroadcastType(const NodeView& node, const std::vector<std::string>& names) {
   RETURN_IF_ERROR(CheckFloating(node, 0, names[0]));
   TensorType whole = *node.inputs[0];
@@ -37,6 +27,11 @@ absl::StatusOr<TensorType> BroadcastType(const NodeView& node, const std::vector
     }
   }
   return whole;
+}
+
+int64_t SizeAt(const Shape& x, size_t rank, size_t d) {
+  const size_t lacking = rank - x.size();
+  return d < lacking ? 1 : x[d - lacking];
 }
 
 IntList BroadcastAxes(const Shape& x, const Shape& whole) {

@@ -3,6 +3,8 @@
 #ifndef PARTITA_OPS_FORMS_BROADCAST_H_
 #define PARTITA_OPS_FORMS_BROADCAST_H_
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -16,6 +18,9 @@ absl::StatusOr<TensorType> BroadcastType(const NodeView& node, const std::vector
 
 // One rule for each dimension of the result: the inputs are split there, R where they are the same along it.
 std::vector<Rule> BroadcastRules(const NodeView& node);
+
+// The size that an input of shape `x` has where a result of `rank` dimensions has dimension d: 1 if it lacks it.
+int64_t SizeAt(const Shape& x, size_t rank, size_t d);
 
 // The dimensions of a result of shape `whole` along which an input of shape `x` is the same.
 IntList BroadcastAxes(const Shape& x, const Shape& whole);

@@ -12,6 +12,7 @@
 #include <algorithm>
 
 #include "ops/definitions/sequences/sequences.h"
+#include "ops/forms/broadcast.h"
 #include "ops/forms/op_builder.h"
 #include "ops/forms/op_checks.h"
 #include "ops/forms/op_rules.h"
@@ -32,12 +33,6 @@ Dimensions DimensionsOf(const NodeView& node) {
   const int y = static_cast<int>(node.inputs[1]->shape.size()) - 1;
   const bool tx = node.attributes.Bool("transpose_x"), ty = node.attributes.Bool("transpose_y");
   return {tx ? x : x - 1, tx ? x - 1 : x, ty ? y : y - 1, ty ? y - 1 : y};
-}
-
-// The size of an operand where the results have dimension d of `rank`; 1 if it lacks that dimension.
-int64_t SizeAt(const Shape& operand, size_t rank, size_t d) {
-  const size_t lacking = rank - operand.size();
-  return d < lacking ? 1 : operand[d - lacking];
 }
 
 absl::Status CheckOperands(const NodeView& node) {

@@ -34,9 +34,12 @@ def _precompiled_header_impl(ctx):
     output = ctx.actions.declare_file(ctx.label.name + ".h.gch")
     ctx.actions.expand_template(template = ctx.file.header, output = header, substitutions = {})
     ctx.actions.run(
-        executable = toolchain.compiler_executable,
-        arguments = ["-x", "c++-header"] + _flags(ctx, toolchain, header, output),
-        inputs = depset([header], transitive = [toolchain.all_files]),
+        executable = "python3",
+        # -S: gcc keeps the name of its temporary assembler file where it writes one.
+        arguments = [ctx.file._precompile.path, output.path, toolchain.compiler_executable] +
+                    ["-x", "c++-header"] + _flags(ctx, toolchain, header, output) + ["-S"],
+        inputs = depset([header, ctx.file._precompile], transitive = [toolchain.all_files]),
+        use_default_shell_env = True,
         outputs = [output],
         mnemonic = "CppPrecompile",
         progress_message = "Precompiling " + header.short_path,
@@ -48,6 +51,7 @@ precompiled_header = rule(
     attrs = {
         "copts": attr.string_list(doc = "flags of the sources that are not the whole build's"),
         "header": attr.label(allow_single_file = [".inc"], mandatory = True),
+        "_precompile": attr.label(allow_single_file = True, default = ":precompile.py"),
         "_cc_toolchain": attr.label(default = "@bazel_tools//tools/cpp:current_cc_toolchain"),
     },
     fragments = ["cpp"],
