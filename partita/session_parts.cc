@@ -56,7 +56,7 @@ absl::Status Session::Parts::Start(const Split& split) {
     if (options.steps > 0) trained.learning_rate.steps = options.steps;
     // Any length will do where nothing is trained; Ready sees to it that nothing is.
     if (LacksSteps(model->model, options)) trained.learning_rate.steps = trained.learning_rate.warmup_steps + 1;
-    ASSIGN_OR_RETURN(const RunPlan plan, PlanRun(spec, std::move(trained)));
+    ASSIGN_OR_RETURN(const RunPlan plan, PlanRun(spec, {}, std::move(trained)));
     ASSIGN_OR_RETURN(Program program,
                      partita::ProgramOf(spec, plan, {.predictions = options.predict, .trains = options.train}));
     ASSIGN_OR_RETURN(own, StartSession(spec, plan, {}, std::move(program), std::nullopt, failed));

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "graph/value/node_name.h"
+#include "run/spec/check_spec.h"
 #include "run/spec/flag.h"
 #include "runtime/base/status.h"
 
@@ -111,6 +112,7 @@ absl::StatusOr<RunSpec> SpecOf(const std::string& source, const Split& split, co
   if (!spec.execution().has_deterministic()) spec.mutable_execution()->set_deterministic(true);
   if (!spec.execution().has_plan_cache()) spec.mutable_execution()->set_plan_cache("");
   spec.mutable_model()->set_graph(source);
+  RETURN_IF_ERROR(CheckSpec(spec, "train"));
   return spec;
 }
 

@@ -8,6 +8,8 @@
 
 #include "graph/ir/op_definition.h"
 #include "graph/make_program.h"
+#include "graph/read/model_entries.h"
+#include "ops/registry.h"
 #include "run/job/join_job.h"
 #include "run/plan/graph_hash.h"
 #include "run/plan/inputs.h"
@@ -47,16 +49,23 @@ absl::StatusOr<std::unique_ptr<Session>> Join(const RunSpec& spec, const RunPlan
 
 }  // namespace
 
-absl::StatusOr<RunPlan> PlanRun(const RunSpec& spec, std::optional<Model> given) {
-  RETURN_IF_ERROR(CheckAcceleration(spec));
+absl::StatusOr<RunPlan> PlanRun(const RunSpec& spec, const PlanUse& use, std::optional<Model> given) {
   RETURN_IF_ERROR(CheckPasses(spec));
-  RETURN_IF_ERROR(CheckDevice(spec));
+  if (use.runs) RETURN_IF_ERROR(CheckDevice(spec));
   RunPlan plan;
   ASSIGN_OR_RETURN(plan.model, given ? Sized(spec, *std::move(given)) : ReadModel(spec));
   plan.graph_hash = GraphHash(plan.model);
-  ASSIGN_OR_RETURN(plan.processes, IsOneOfSeveral());
+  if (!use.trains) AssumeScheduleLength(plan.model);
+  if (use.processes) {
+    plan.processes = *use.processes;
+  } else {
+    ASSIGN_OR_RETURN(plan.processes, IsOneOfSeveral());
+  }
   ASSIGN_OR_RETURN(plan.machine, ReadMachine(spec.machine(), plan.processes));
-  ASSIGN_OR_RETURN(plan.chosen, ChosenStrategyOf(spec, plan.model, /*exact=*/false, plan.machine));
+  ASSIGN_OR_RETURN(plan.chosen, ChosenStrategyOf(spec, plan.model, use.exact, plan.machine, use.objective));
+  if (plan.chosen.batch > 0) {
+    ASSIGN_OR_RETURN(plan.model, WithBatch(plan.model, plan.chosen.batch, Ops()));
+  }
   ASSIGN_OR_RETURN(plan.speed, SpeedFor(spec, plan.machine, plan.chosen.strategy.mesh.size()));
   return plan;
 }
@@ -66,6 +75,7 @@ absl::StatusOr<Program> ProgramOf(const RunSpec& spec, const RunPlan& plan, cons
   options.count_votes = plan.processes && use.votes;
   options.given = use.given;
   options.predictions = use.predictions;
+  options.after_pass = use.after_pass;
   const bool predicts_only = !use.trains && !use.predictions.empty();
   options.entries = !predicts_only;
   ASSIGN_OR_RETURN(Program program, MakeProgramOf(spec, plan.model, plan.chosen.strategy, options));

@@ -2,6 +2,7 @@
 #ifndef PARTITA_RUN_START_H_
 #define PARTITA_RUN_START_H_
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,8 +11,10 @@
 #include "absl/status/statusor.h"
 #include "graph/derive/strategy.h"
 #include "graph/given/give_inputs.h"
+#include "graph/ir/graph.h"
 #include "graph/ir/model.h"
 #include "graph/ir/program.h"
+#include "partitioner/choose/objective.h"
 #include "proto/run.pb.h"
 #include "run/beginning/loaded_model.h"
 #include "run/job/join_job.h"
@@ -27,21 +30,32 @@ namespace partita {
 struct RunPlan {
   Model model;
   std::string graph_hash;  // of the model, before a run sets the length of its schedule
-  bool processes = false;  // this process is one of a job
+  bool processes = false;  // ranks are processes of a job
   std::optional<Machine> machine;
   ChosenStrategy chosen;
   MachineSpeed speed;
 };
 
-// Checks the device, then reads the model, unless it is given, and chooses the strategy. Errors of flags come before
-// those of files.
-absl::StatusOr<RunPlan> PlanRun(const RunSpec& spec, std::optional<Model> given = std::nullopt);
+// What a command plans for.
+struct PlanUse {
+  bool runs = true;                    // on the device, which is opened first; false: the plan is all that is wanted
+  bool trains = true;                  // false: a schedule that takes its length from training gets some length
+  bool exact = false;                  // deterministic, and f32 computed in f32
+  std::optional<bool> processes = {};  // whether ranks are processes; unset: as this process's job has it
+  Objective objective = {};            // by which a search compares
+};
+
+// Reads the model, unless it is given, and chooses the strategy of a description that CheckSpec accepts.
+absl::StatusOr<RunPlan> PlanRun(const RunSpec& spec, const PlanUse& use = {},
+                                std::optional<Model> given = std::nullopt);
 
 struct ProgramUse {
   GivenForms given = {};                      // the forms of the data
   std::vector<std::string> predictions = {};  // values of the graph, by name
   bool trains = true;                         // false: the program only computes the predictions, if there are any
   bool votes = true;                          // processes of a job vote in its steps whether to stop
+  // ProgramOptions::after_pass.
+  std::function<void(const std::string& pass, const std::string& entry, const Graph& graph)> after_pass = {};
 };
 absl::StatusOr<Program> ProgramOf(const RunSpec& spec, const RunPlan& plan, const ProgramUse& use);
 

@@ -21,6 +21,9 @@ int main(int argc, char** argv) {
       "train a graph on many devices",
       RunSpec::default_instance(),
       TrainerCommands(),
+      [](const google::protobuf::Message& message, const std::string& command) {
+        return CheckRun(static_cast<const RunSpec&>(message), command);
+      },
       [](const google::protobuf::Message& message) { return SetUpProcess(static_cast<const RunSpec&>(message)); },
   };
   return RunMain(trainer, argc, argv);

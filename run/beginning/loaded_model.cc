@@ -22,10 +22,7 @@ Beginning LoadedModel::beginning() const {
 
 absl::StatusOr<std::optional<LoadedModel>> OpenLoaded(const RunSpec& spec, const Model& model, bool trains) {
   const bool weights_only = spec.model().load_weights_only();
-  if (!spec.model().has_load()) {
-    if (weights_only) return FlagError("flag --load-weights-only says what is taken from a file: --load is needed");
-    return std::nullopt;
-  }
+  if (!spec.model().has_load()) return std::nullopt;
   const std::string& path = spec.model().load();
   if (std::error_code error; std::filesystem::is_directory(path, error)) {
     return InvalidArgument(

@@ -112,9 +112,6 @@ std::vector<std::string> LinesOf(const Model& model) {
 absl::Status CheckResumeFlags(const RunSpec& spec) {
   if (!spec.checkpoints().has_resume()) return absl::OkStatus();
   const std::string& resume = spec.checkpoints().resume();
-  if (spec.model().has_load()) {
-    return FlagError("flag --resume: training goes on from a checkpoint, so --load is not taken");
-  }
   if ((resume != kAuto && !StepOf(resume)) || spec.checkpoints().has_checkpoint()) return absl::OkStatus();
   return FlagError("flag --resume={}: of which folder? --checkpoint is needed", resume);
 }

@@ -29,7 +29,7 @@ struct Resumption {
   std::vector<std::string> passed_over;         // newer ones that --resume=auto did not take, and why
 };
 
-// FlagError: --resume with flags that do not go with it, or without one that must.
+// FlagError: --resume names a step, or auto, and there is no folder to look for it in.
 absl::Status CheckResumeFlags(const RunSpec& spec);
 
 // --resume=auto: the newest whole one of --checkpoint, if there is any; STEP: that one; else a folder: a checkpoint, or

@@ -136,12 +136,9 @@ std::vector<const Graph*> SizesOf(const Model& model) {
 }
 
 absl::StatusOr<TrainingData> ReadData(const RunSpec& spec, const Graph& graph, const DataRequest& request) {
-  const bool mock = spec.dataset().mock_data();
-  if (mock && spec.dataset().has_data())
-    return FlagError("flags --data and --mock-data are given; one of them is allowed");
   const absl::StatusOr<int64_t> rows = BatchRows(graph);
   if (!rows.ok()) return WithContext(spec.model().graph(), rows.status());
-  if (mock) {
+  if (spec.dataset().mock_data()) {
     RETURN_IF_ERROR(CheckNoPictures(spec, request));
     RETURN_IF_ERROR(CheckNoPairs(spec));
     return MockData(spec, graph, request);

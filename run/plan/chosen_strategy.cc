@@ -11,6 +11,7 @@
 #include "ops/registry.h"
 #include "partitioner/choose/choose_strategy.h"
 #include "partitioner/choose/ranked_finalists.h"
+#include "partitioner/data_model_strategy.h"
 #include "run/plan/inputs.h"
 #include "run/plan/objective.h"
 #include "run/plan/pixel_forms.h"
@@ -18,13 +19,10 @@
 #include "run/solver/cbc.h"
 #include "run/spec/spec_error.h"
 #include "runtime/api/backend/backend.h"
+#include "runtime/base/check.h"
 
 namespace partita {
 namespace {
-
-absl::Status SearchNeedsMachine() {
-  return FlagError("flag --search needs --cluster or --profile: for which machines to plan");
-}
 
 bool Solves(const RunSpec& spec) { return spec.split().solver() != "own"; }
 
@@ -100,19 +98,18 @@ std::vector<Finalist> OfFewerRanks(const RunSpec& spec, const Model& model, bool
 
 // Searches what the objective can prefer, and compares all that is found. A setting of several that the graph cannot
 // have, or in which there is nothing to choose, is left out.
-absl::StatusOr<ChosenStrategy> Search(const RunSpec& spec, Model model, bool exact,
-                                      const std::optional<Machine>& machine, const Objective& objective) {
+absl::StatusOr<ChosenStrategy> Search(const RunSpec& spec, Model model, bool exact, const Machine& machine,
+                                      const Objective& objective) {
   AssumeScheduleLength(model);
-  if (!machine) return SearchNeedsMachine();
   const std::string& path = spec.model().graph();
   const absl::StatusOr<int64_t> batch = BatchFor(objective, model.graph);
   if (!batch.ok()) return WithContext(path, batch.status());
-  const auto ranks = static_cast<int>(RanksOn(*machine, spec));
+  const auto ranks = static_cast<int>(RanksOn(machine, spec));
   ASSIGN_OR_RETURN(SearchSettings settings, ReadSettings(spec, objective, ranks, *batch));
   std::vector<Finalist> finalists;
   absl::Status none;
   for (const Setting& setting : settings.searched) {
-    absl::StatusOr<std::vector<Finalist>> found = FinalistsOf(spec, model, *batch, exact, *machine, setting);
+    absl::StatusOr<std::vector<Finalist>> found = FinalistsOf(spec, model, *batch, exact, machine, setting);
     if (found.ok()) {
       std::ranges::move(*found, std::back_inserter(finalists));
     } else if (absl::IsInvalidArgument(found.status())) {
@@ -124,7 +121,7 @@ absl::StatusOr<ChosenStrategy> Search(const RunSpec& spec, Model model, bool exa
   }
   if (finalists.empty()) return none;
   if (objective.kind == ObjectiveKind::kStep)
-    std::ranges::move(OfFewerRanks(spec, model, exact, *machine, {ranks, *batch}), std::back_inserter(finalists));
+    std::ranges::move(OfFewerRanks(spec, model, exact, machine, {ranks, *batch}), std::back_inserter(finalists));
   absl::StatusOr<std::vector<Finalist>> ranked = Ranked(std::move(finalists), objective);
   if (!ranked.ok()) return AsNoDevice(WithContext(path, ranked.status()));
   PreferFewerRanks(*ranked);
@@ -141,28 +138,9 @@ absl::StatusOr<ChosenStrategy> Search(const RunSpec& spec, Model model, bool exa
 
 bool Searches(const RunSpec& spec) { return spec.split().search() != "none"; }
 
-absl::Status CheckSearchFlags(const RunSpec& spec) {
-  if (!Searches(spec)) {
-    if (!spec.split().has_save_strategy()) return absl::OkStatus();
-    return FlagError("flag --save-strategy writes what --search finds, or plan --repair makes; give --search=auto");
-  }
-  const SplitSpec& split = spec.split();
-  const std::pair<const char*, bool> others[] = {{"strategy", split.has_strategy()},
-                                                 {"dp", split.has_dp()},
-                                                 {"mp", split.has_mp()},
-                                                 {"convolutions", split.has_convolutions()},
-                                                 {"dense", split.has_dense()},
-                                                 {"input-gradients", split.has_input_gradients()},
-                                                 {"micro-batches", split.has_micro_batches()}};
-  for (const auto& [other, given] : others) {
-    if (given) return FlagError("flags --search and --{} are given; one of them is allowed", other);
-  }
-  return absl::OkStatus();
-}
-
 absl::StatusOr<int64_t> RanksOfSearch(const RunSpec& spec) {
   ASSIGN_OR_RETURN(const std::optional<Machine> machine, ReadMachine(spec.machine(), /*processes=*/false));
-  if (!machine) return SearchNeedsMachine();
+  CHECK(machine.has_value());  // CheckSpec
   return RanksOn(*machine, spec);
 }
 
@@ -172,10 +150,16 @@ int64_t RanksOn(const Machine& machine, const RunSpec& spec) {
 
 absl::StatusOr<ChosenStrategy> ChosenStrategyOf(const RunSpec& spec, const Model& model, bool exact,
                                                 const std::optional<Machine>& machine, const Objective& objective) {
-  RETURN_IF_ERROR(CheckSearchFlags(spec));
-  if (Searches(spec)) return Search(spec, model, exact, machine, objective);
   ChosenStrategy chosen;
-  ASSIGN_OR_RETURN(chosen.strategy, ReadStrategy(spec, model.graph, machine));
+  if (!Searches(spec)) {
+    ASSIGN_OR_RETURN(chosen.strategy, ReadStrategy(spec, model.graph, machine));
+    return chosen;
+  }
+  CHECK(machine.has_value());  // CheckSpec
+  absl::StatusOr<ChosenStrategy> found = Search(spec, model, exact, *machine, objective);
+  if (!spec.split().repair() || !absl::IsResourceExhausted(found.status())) return found;
+  ASSIGN_OR_RETURN(chosen.strategy, DataModelStrategy(model.graph, static_cast<int>(RanksOn(*machine, spec)), 1));
+  SetOptions(spec, chosen.strategy);
   return chosen;
 }
 

@@ -18,12 +18,9 @@ namespace partita {
 
 bool Searches(const RunSpec& spec);
 
-// FlagError: --search beside flags that say what it is to find, --save-strategy without it.
-absl::Status CheckSearchFlags(const RunSpec& spec);
-
 // How many ranks are planned for: --ranks, else RanksByDefault of the machine.
 int64_t RanksOn(const Machine& machine, const RunSpec& spec);
-// The same of the machine that the flags name. FlagError: none.
+// The same of the machine that the description names.
 absl::StatusOr<int64_t> RanksOfSearch(const RunSpec& spec);
 
 struct ChosenStrategy {
@@ -33,8 +30,8 @@ struct ChosenStrategy {
   std::vector<std::string> left_out;  // what was not searched, and why
 };
 
-// `exact`: the command is deterministic and computes f32 in f32. `objective`: by which a search compares. FlagError:
-// CheckSearchFlags.
+// `exact`: the command is deterministic and computes f32 in f32. `objective`: by which a search compares. Where nothing
+// that a search finds fits and the plan is to be repaired, replicas.
 // kResourceExhausted: nothing fits. kUnavailable, with exit code 7: the solver is not here, or fails.
 absl::StatusOr<ChosenStrategy> ChosenStrategyOf(const RunSpec& spec, const Model& model, bool exact,
                                                 const std::optional<Machine>& machine, const Objective& objective = {});

@@ -22,15 +22,6 @@ absl::Status CheckRanks(const RunSpec& spec, const Mesh& mesh, const std::string
 
 absl::StatusOr<Strategy> StrategyOfFile(const RunSpec& spec, const Graph& forward) {
   const std::string& path = spec.split().strategy();
-  const SplitSpec& split = spec.split();
-  const std::pair<const char*, bool> others[] = {{"dp", split.has_dp()},
-                                                 {"mp", split.has_mp()},
-                                                 {"convolutions", split.has_convolutions()},
-                                                 {"dense", split.has_dense()},
-                                                 {"input-gradients", split.has_input_gradients()}};
-  for (const auto& [other, given] : others) {
-    if (given) return FlagError("flags --strategy and --{} are given; one of them is allowed", other);
-  }
   ASSIGN_OR_RETURN(Strategy strategy, LoadStrategy(path));
   RETURN_IF_ERROR(WithContext(path, CheckStrategy(strategy, forward)));
   RETURN_IF_ERROR(CheckRanks(spec, strategy.mesh, path));

@@ -23,7 +23,7 @@ absl::StatusOr<Model> Sized(const RunSpec& spec, Model model);
 void AssumeScheduleLength(Model& model);
 
 // --strategy, else --dp and --mp; checked against the graph and --ranks. With --ranks alone (or with --mp), the rest of
-// the ranks are replicas. What is to be chosen is chosen for the machine. FlagError if the flags contradict each other.
+// the ranks are replicas. What is to be chosen is chosen for the machine.
 absl::StatusOr<Strategy> ReadStrategy(const RunSpec& spec, const Graph& forward, const std::optional<Machine>& machine);
 
 // What flags say over any strategy: micro-batches, exchanges, recompute.

@@ -4,44 +4,14 @@
 
 #include "partitioner/papers/time_to_accuracy.h"
 #include "partitioner/proto_io/epoch_curve_io.h"
-#include "run/spec/spec_error.h"
 #include "runtime/base/status.h"
 #include "runtime/train/graph_fields.h"
 
 namespace partita {
-namespace {
-
-// Repairs and differences are those of steps.
-absl::Status CheckBeside(const RunSpec& spec, const std::string& name) {
-  if (!spec.machine().has_cluster() && !spec.machine().has_profile()) {
-    return FlagError("flag --objective is {}, which needs --cluster or --profile: the machines that are planned for",
-                     name);
-  }
-  if (spec.split().has_diff()) {
-    return FlagError("flags --objective={} and --diff are given; a difference of two plans is that of their steps",
-                     name);
-  }
-  if (spec.split().repair()) {
-    return FlagError("flags --objective={} and --repair are given; repairs are compared by their steps", name);
-  }
-  return absl::OkStatus();
-}
-
-}  // namespace
-
 absl::StatusOr<Objective> ReadObjective(const RunSpec& spec) {
   Objective objective;
-  const std::string& name = spec.plan().objective();
-  objective.kind = *FindObjective(name);
-  const bool reads_curve = objective.kind == ObjectiveKind::kTimeToAccuracy;
-  if (spec.plan().has_curve() && !reads_curve) {
-    return FlagError("flag --curve is given, and --objective is {}; time-to-accuracy reads it", name);
-  }
-  if (objective.kind != ObjectiveKind::kStep) RETURN_IF_ERROR(CheckBeside(spec, name));
-  if (!reads_curve) return objective;
-  if (!spec.plan().has_curve()) {
-    return FlagError("flag --objective is {}, which needs --curve: epochs by batch (a file as in tools/curves)", name);
-  }
+  objective.kind = *FindObjective(spec.plan().objective());
+  if (objective.kind != ObjectiveKind::kTimeToAccuracy) return objective;
   ASSIGN_OR_RETURN(objective.curve, LoadEpochCurve(spec.plan().curve()));
   return objective;
 }

@@ -13,8 +13,7 @@
 
 namespace partita {
 
-// The step time if the command has no such flags. FlagError: a curve without the objective that needs it, or the
-// reverse, or no machine to predict times for. Errors of the curve name its file.
+// The step time if the command has no such flags. Errors of the curve name its file.
 absl::StatusOr<Objective> ReadObjective(const RunSpec& spec);
 
 // Samples of a step of the user's graph, as the objective's curve has them; 0: the graph's inputs do not say, and no

@@ -128,14 +128,6 @@ SessionOptions ReadPlanOptions(const RunSpec& spec, const MachineSpeed& speed) {
   return options;
 }
 
-absl::Status CheckAcceleration(const RunSpec& spec) {
-  if (spec.execution().device() == "cuda") return absl::OkStatus();
-  if (spec.execution().tf32()) return FlagError("flag --tf32 needs --device=cuda; the host computes f32 in f32");
-  const bool chosen = spec.execution().gpu() >= 0;
-  if (!chosen && !spec.execution().launch_each()) return absl::OkStatus();
-  return FlagError("flag --{} needs --device=cuda", chosen ? "gpu" : "launch-each");
-}
-
 absl::Status CheckPasses(const RunSpec& spec) {
   std::vector<std::string> all, optional;
   for (const PassName& pass : AllPasses(Ops())) {

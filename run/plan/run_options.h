@@ -40,9 +40,6 @@ SessionOptions ReadExactSessionOptions(const RunSpec& spec, const MachineSpeed& 
 // The same for a command that runs nothing: without seeds.
 SessionOptions ReadPlanOptions(const RunSpec& spec, const MachineSpeed& speed);
 
-// Whether --tf32, --gpu and --launch-each fit the device.
-absl::Status CheckAcceleration(const RunSpec& spec);
-
 // FlagError: --disable-pass names a pass that programs need, or none; --dump-after names none.
 absl::Status CheckPasses(const RunSpec& spec);
 

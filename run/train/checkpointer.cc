@@ -70,14 +70,9 @@ absl::StatusOr<CheckpointInterval> ParseInterval(const std::string& text) {
 
 absl::Status CheckCheckpointFlags(const RunSpec& spec) {
   const CheckpointSpec& checkpoints = spec.checkpoints();
-  if (checkpoints.has_checkpoint()) {
-    RETURN_IF_ERROR(CheckFolder(checkpoints.checkpoint()));
-  } else if (checkpoints.has_checkpoint_every() || checkpoints.has_keep()) {
-    return FlagError("flag --{} is about checkpoints: --checkpoint=FOLDER is needed",
-                     checkpoints.has_checkpoint_every() ? "checkpoint-every" : "keep");
-  }
-  if (!spec.checkpoints().has_checkpoint_every()) return absl::OkStatus();
-  return ParseInterval(spec.checkpoints().checkpoint_every()).status();
+  if (checkpoints.has_checkpoint()) RETURN_IF_ERROR(CheckFolder(checkpoints.checkpoint()));
+  if (!checkpoints.has_checkpoint_every()) return absl::OkStatus();
+  return ParseInterval(checkpoints.checkpoint_every()).status();
 }
 
 absl::StatusOr<std::unique_ptr<Checkpointer>> Checkpointer::Open(const RunSpec& spec, const Session& session,

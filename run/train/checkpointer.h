@@ -30,7 +30,7 @@ struct CheckpointInterval {
 // "100", "90s", "15m", "2h". FlagError: something else.
 absl::StatusOr<CheckpointInterval> ParseInterval(const std::string& text);
 
-// FlagError: flags that need another one, or say nothing.
+// FlagError: --checkpoint cannot be written to, or --checkpoint-every is no interval.
 absl::Status CheckCheckpointFlags(const RunSpec& spec);
 
 // All arguments must outlive it.

@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "run/spec/spec_error.h"
 #include "runtime/train/metrics.h"
 
 namespace partita {
@@ -18,16 +17,6 @@ std::optional<BestScore> ScoreOf(const EpochResult& epoch, const Graph& forward)
 }
 
 }  // namespace
-
-absl::Status CheckSaveFlags(const RunSpec& spec) {
-  if (spec.saving().save_every() > 0 && !spec.saving().has_save()) {
-    return FlagError("flag --save-every says how often a file is written: --save is needed");
-  }
-  if (spec.saving().save_weights_only() && !spec.saving().has_save() && !spec.saving().has_save_best()) {
-    return FlagError("flag --save-weights-only says what is written: --save or --save-best is needed");
-  }
-  return absl::OkStatus();
-}
 
 ModelSaver::ModelSaver(const RunSpec& spec, const Session& session, const Model& model, ModelRecord record)
     : spec_(spec), session_(session), model_(model), record_(std::move(record)), best_(record_.training->best) {}

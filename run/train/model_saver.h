@@ -15,9 +15,6 @@
 
 namespace partita {
 
-// FlagError: flags that need another one.
-absl::Status CheckSaveFlags(const RunSpec& spec);
-
 // Saves are collective. All arguments must outlive it.
 class ModelSaver {
  public:

@@ -133,11 +133,10 @@ absl::Status TrainingRun::Start(std::optional<LoadedModel> loaded, const std::op
 absl::StatusOr<std::unique_ptr<TrainingRun>> TrainingRun::Prepare(const RunSpec& spec, std::optional<Model> given,
                                                                   const FailureHandler& failed,
                                                                   const std::vector<std::string>& predictions) {
-  RETURN_IF_ERROR(CheckSaveFlags(spec));
   RETURN_IF_ERROR(CheckCheckpointFlags(spec));
   RETURN_IF_ERROR(CheckResumeFlags(spec));
   std::unique_ptr<TrainingRun> run(new TrainingRun(spec));
-  ASSIGN_OR_RETURN(run->plan_, PlanRun(spec, std::move(given)));
+  ASSIGN_OR_RETURN(run->plan_, PlanRun(spec, {}, std::move(given)));
   Model& model = run->plan_.model;
   std::vector<std::string> decays;
   WarnOfDecay(model, decays);

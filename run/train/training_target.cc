@@ -13,29 +13,8 @@
 #include "runtime/base/status.h"
 
 namespace partita {
-namespace {
-
-absl::Status CheckFlags(const RunSpec& spec) {
-  const bool accuracy = spec.train().has_until_accuracy(), loss = spec.train().has_until_loss();
-  if (accuracy && loss) return FlagError("flags --until-accuracy and --until-loss are given; one of them is allowed");
-  const bool every = spec.train().evaluate_every() > 0, curve = spec.saving().has_save_curve();
-  if (!accuracy && !loss && (every || curve)) {
-    return FlagError("flag --{} is given, but not until what to train: --until-accuracy or --until-loss is needed",
-                     every ? "evaluate-every" : "save-curve");
-  }
-  if (!spec.saving().has_save_curve()) return absl::OkStatus();
-  const absl::StatusOr<ProtoFormat> format = FormatOf(spec.saving().save_curve());
-  if (!format.ok()) return FlagError("flag --save-curve: {}", std::string(format.status().message()));
-  if (*format != ProtoFormat::kJson) return absl::OkStatus();
-  return FlagError("flag --save-curve: {} is JSON, which nothing reads back; .pbtxt or .pb is needed",
-                   spec.saving().save_curve());
-}
-
-}  // namespace
-
 absl::StatusOr<std::optional<TrainingTarget>> TrainingTarget::Read(const RunSpec& spec, const Model& model,
                                                                    const TrainingData& data) {
-  RETURN_IF_ERROR(CheckFlags(spec));
   TrainingTarget target;
   target.of_loss_ = spec.train().has_until_loss();
   if (!target.of_loss_ && !spec.train().has_until_accuracy()) return std::nullopt;

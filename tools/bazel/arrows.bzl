@@ -182,8 +182,8 @@ ARROWS = {
     "run/solver": "runtime/base partitioner/search/placement",
     "run/plan": "runtime/base proto graph graph/value graph/optimizer graph/ir graph/derive graph/sets graph/given" +
                 " graph/read graph/schedule graph/proto_io ops ops/functors ops/values partitioner partitioner/choose" +
-                " partitioner/cluster partitioner/clusters partitioner/cost partitioner/papers partitioner/profile" +
-                " partitioner/proto_io runtime/api/backend runtime/api/rank runtime/data runtime/train" +
+                " partitioner/cluster partitioner/clusters partitioner/cost partitioner/papers partitioner/predict" +
+                " partitioner/profile partitioner/proto_io runtime/api/backend runtime/api/rank runtime/data runtime/train" +
                 " run/spec run/host run/solver",
     "run/beginning": "runtime/base proto graph/ir graph/text ops runtime/checkpoint/sharded runtime/train run/spec",
     "run/data": "runtime/base proto graph/value graph/ir graph/proto_io runtime/device/host runtime/data" +
@@ -191,7 +191,8 @@ ARROWS = {
                 " run/spec run/host run/plan",
     "run/job": "runtime/base proto graph/ir graph/derive graph/schedule graph/proto_io graph/text runtime/admission" +
                " runtime/flight_recorder runtime/api/job runtime/api/rank runtime/train run/spec run/host run/flight",
-    "run": "runtime/base proto graph graph/ir graph/derive graph/given runtime/api runtime/checkpoint" +
+    "run": "runtime/base proto graph graph/ir graph/derive graph/given graph/read ops partitioner/choose" +
+           " runtime/api runtime/checkpoint" +
            " runtime/checkpoint/sharded runtime/train runtime/train/sharded run/plan run/beginning run/job",
     "run/train": "runtime/base proto graph/optimizer graph/ir graph/proto_io graph/text partitioner/papers partitioner/proto_io" +
                  " runtime/api runtime/api/job runtime/checkpoint/sharded runtime/data runtime/train" +

@@ -16,7 +16,6 @@
 #include "tools/commands/calibrate/measure_machine.h"
 #include "tools/commands/calibrate/settled_search.h"
 #include "tools/commands/commands.h"
-#include "tools/commands/output/outputs.h"
 #include "tools/commands/output/strategy_file.h"
 #include "tools/program/exit_code.h"
 
@@ -62,15 +61,6 @@ void Print(const Profile& profile, const std::string& path, std::ostream& out) {
   out << fmt::format("written to      {}\n", path);
 }
 
-absl::Status CheckFlags(const RunSpec& spec) {
-  if (!spec.output().has_save_profile())
-    return FlagError("calibrate needs --save-profile=FILE, which ends in .pbtxt or .pb");
-  if (Searches(spec) && !spec.split().has_ranks()) {
-    return FlagError("flag --search needs --ranks here: how many of this machine's ranks share the model");
-  }
-  return CheckSearchFlags(spec);
-}
-
 // What is measured, or the first that is.
 absl::StatusOr<Strategy> StrategyToMeasure(const RunSpec& spec, const Graph& graph) {
   if (!Searches(spec)) return ReadStrategy(spec, graph, std::nullopt);
@@ -104,13 +94,8 @@ void Print(const SettledSearch& search, std::ostream& out) {
 
 absl::StatusOr<int> RunCalibrate(const ContextOf<RunSpec>& context) {
   const RunSpec& spec = context.spec;
-  RETURN_IF_ERROR(CheckFlags(spec));
   const std::string& path = spec.output().save_profile();
-  RETURN_IF_ERROR(CheckOutputs(spec));
-  const absl::StatusOr<ProtoFormat> format = FormatOf(path);
-  if (!format.ok() || *format == ProtoFormat::kJson) {
-    return FlagError("flag --save-profile: {} ends in neither .pbtxt nor .pb", path);
-  }
+  ASSIGN_OR_RETURN(const ProtoFormat format, FormatOf(path));
   ASSIGN_OR_RETURN(Model model, ReadModel(spec));
   AssumeScheduleLength(model);
   ASSIGN_OR_RETURN(const Strategy strategy, StrategyToMeasure(spec, model.graph));
@@ -129,7 +114,7 @@ absl::StatusOr<int> RunCalibrate(const ContextOf<RunSpec>& context) {
   profile.key = KeyOfThisMachine();
   profile.time = TimeNow();
   WarnOfSpread(profile);
-  RETURN_IF_ERROR(WriteFileAtomically(path, PrintProfile(profile, *format)));
+  RETURN_IF_ERROR(WriteFileAtomically(path, PrintProfile(profile, format)));
   if (spec.split().has_save_strategy()) {
     RETURN_IF_ERROR(
         SaveFoundStrategy(search.finalists[0].candidate.strategy, search.finalists, spec.split().save_strategy()));

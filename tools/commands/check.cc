@@ -2,9 +2,7 @@
 #include <fmt/ranges.h>
 
 #include "graph/ir/generated_name.h"
-#include "run/plan/inputs.h"
-#include "run/plan/machine.h"
-#include "run/plan/run_options.h"
+#include "run/start.h"
 #include "runtime/base/status.h"
 #include "runtime/train/batch_feed.h"
 #include "runtime/train/graph_fields.h"
@@ -26,15 +24,10 @@ absl::Status CheckFeeds(const Program& program, const Graph& graph, const std::s
 }
 
 absl::StatusOr<int> Check(const ContextOf<RunSpec>& context) {
-  ASSIGN_OR_RETURN(Model model, ReadModel(context.spec));
-  AssumeScheduleLength(model);
-  ASSIGN_OR_RETURN(const std::optional<Machine> machine, ReadMachine(context.spec.machine(), /*processes=*/false));
-  ASSIGN_OR_RETURN(const Strategy strategy, ReadStrategy(context.spec, model.graph, machine));
-  ASSIGN_OR_RETURN(const MachineSpeed speed, SpeedFor(context.spec, machine, strategy.mesh.size()));
-  ProgramOptions options;
-  options.speed = speed;
-  options.verify_passes = context.spec.debug().verify_passes();
-  ASSIGN_OR_RETURN(const Program program, MakeProgramOf(context.spec, model, strategy, options));
+  ASSIGN_OR_RETURN(const RunPlan plan, PlanRun(context.spec, {.runs = false, .trains = false, .processes = false}));
+  const Model& model = plan.model;
+  const Strategy& strategy = plan.chosen.strategy;
+  ASSIGN_OR_RETURN(const Program program, ProgramOf(context.spec, plan, {}));
   RETURN_IF_ERROR(WithContext(context.spec.model().graph(), CheckFeeds(program, model.graph, "")));
   for (const ModelEntry& entry : model.entries) {
     if (!entry.is_size()) continue;

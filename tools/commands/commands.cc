@@ -1,5 +1,9 @@
 #include "tools/commands/commands.h"
 
+#include "run/spec/check_spec.h"
+#include "runtime/base/status.h"
+#include "tools/commands/output/outputs.h"
+
 namespace partita {
 
 std::vector<Command> TrainerCommands() {
@@ -8,6 +12,11 @@ std::vector<Command> TrainerCommands() {
       LaunchCommand(), PostMortemCommand(), PlanCommand(),    CalibrateCommand(), OracleCommand(),  VerifyCommand(),
       CheckCommand(),  ShowCommand(),       SweepCommand(),   TablesCommand(),    TippingCommand(), VersionCommand(),
   };
+}
+
+absl::Status CheckRun(const RunSpec& spec, const std::string& command) {
+  RETURN_IF_ERROR(CheckSpec(spec, command));
+  return CheckOutputs(spec);
 }
 
 }  // namespace partita

@@ -2,8 +2,10 @@
 #ifndef PARTITA_TOOLS_COMMANDS_COMMANDS_H_
 #define PARTITA_TOOLS_COMMANDS_COMMANDS_H_
 
+#include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "proto/run.pb.h"
 #include "tools/program/program.h"
 
@@ -30,6 +32,9 @@ Command VersionCommand();     // version.cc
 
 // All of them, in the order of the help.
 std::vector<Command> TrainerCommands();
+
+// CheckSpec and CheckOutputs, for ProgramDefinition::check.
+absl::Status CheckRun(const RunSpec& spec, const std::string& command);
 
 }  // namespace partita
 

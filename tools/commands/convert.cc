@@ -5,7 +5,6 @@
 
 #include "runtime/checkpoint/sharded/checkpoint_folder.h"
 #include "tools/commands/commands.h"
-#include "tools/commands/output/outputs.h"
 #include "tools/program/exit_code.h"
 
 namespace partita {
@@ -13,8 +12,6 @@ namespace {
 
 absl::StatusOr<int> Convert(const ContextOf<RunSpec>& context) {
   const RunSpec& spec = context.spec;
-  if (!spec.predict().has_output()) return FlagError("convert needs --output=FILE: where the model is to be written");
-  RETURN_IF_ERROR(CheckOutputs(spec));
   const std::string& folder = spec.model().graph();
   ASSIGN_OR_RETURN(const std::vector<int64_t> steps, CheckpointSteps(SystemDisk(), ResolveLink(folder)));
   if (!steps.empty()) {

@@ -10,7 +10,6 @@
 #include "run/beginning/loaded_model.h"
 #include "run/data/data.h"
 #include "run/data/text_data.h"
-#include "run/plan/inputs.h"
 #include "run/plan/machine.h"
 #include "run/plan/run_options.h"
 #include "run/start.h"
@@ -20,7 +19,6 @@
 #include "runtime/decode/set_decoder.h"
 #include "runtime/train/stop_vote.h"
 #include "tools/commands/commands.h"
-#include "tools/commands/output/outputs.h"
 #include "tools/commands/output/report.h"
 #include "tools/commands/processes/finish_writing.h"
 #include "tools/commands/processes/processes.h"
@@ -78,23 +76,10 @@ std::string LineOf(const Hypothesis& hypothesis, const Vocabulary& vocabulary) {
   return fmt::format("{}\n", fmt::join(words, " "));
 }
 
-absl::Status CheckFlags(const RunSpec& spec) {
-  if (!spec.model().has_load()) return FlagError("decode needs --load=FILE: what train --save wrote");
-  if (!spec.predict().has_output()) return FlagError("decode needs --output=FILE: a line for each sample");
-  if (!spec.dataset().has_data()) return FlagError("decode needs --data=FOLDER with a vocabulary.txt");
-  if (spec.dataset().pairs().long_pairs() == "skip") {
-    return FlagError(
-        "decode writes a line for each pair; with --long-pairs=skip some would be missing, with cut none is");
-  }
-  return CheckOutputs(spec);
-}
-
 absl::StatusOr<int> RunDecode(const ContextOf<RunSpec>& context) {
   const RunSpec& spec = context.spec;
-  RETURN_IF_ERROR(CheckFlags(spec));
-  ASSIGN_OR_RETURN(RunPlan plan, PlanRun(spec));
+  ASSIGN_OR_RETURN(const RunPlan plan, PlanRun(spec, {.trains = false}));
   const Model& model = plan.model;
-  AssumeScheduleLength(plan.model);
   ASSIGN_OR_RETURN(Program program, DecodingProgram(spec, plan));
   ASSIGN_OR_RETURN(const Vocabulary vocabulary, ReadVocabulary(spec.dataset().data(), {}));
   RETURN_IF_ERROR(CheckPairMarks(vocabulary));

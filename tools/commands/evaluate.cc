@@ -2,14 +2,12 @@
 #include "run/beginning/beginning.h"
 #include "run/beginning/loaded_model.h"
 #include "run/data/data.h"
-#include "run/plan/inputs.h"
 #include "run/plan/pixel_forms.h"
 #include "run/plan/run_options.h"
 #include "run/start.h"
 #include "runtime/train/evaluator.h"
 #include "runtime/train/stop_vote.h"
 #include "tools/commands/commands.h"
-#include "tools/commands/output/outputs.h"
 #include "tools/commands/output/report.h"
 #include "tools/commands/processes/finish_writing.h"
 #include "tools/commands/processes/processes.h"
@@ -21,11 +19,8 @@ namespace {
 
 absl::StatusOr<int> RunEvaluate(const ContextOf<RunSpec>& context) {
   const RunSpec& spec = context.spec;
-  RETURN_IF_ERROR(CheckOutputs(spec));
-  if (!spec.model().has_load()) return FlagError("evaluate needs --load=FILE: what train --save wrote");
-  ASSIGN_OR_RETURN(RunPlan plan, PlanRun(spec));
+  ASSIGN_OR_RETURN(const RunPlan plan, PlanRun(spec, {.trains = false}));
   const Model& model = plan.model;
-  AssumeScheduleLength(plan.model);
   ASSIGN_OR_RETURN(std::optional<LoadedModel> loaded, OpenLoaded(spec, model, /*trains=*/false));
   const std::optional<Beginning> beginning = loaded->beginning();
   const DataRequest request = {.training = Need::kNo,

@@ -52,7 +52,6 @@ absl::Status MakeLogFolder(const std::string& folder) {
 absl::Status CheckRestarts(const ContextOf<RunSpec>& context, const RunSpec& command) {
   const bool restarts = context.spec.launch().max_restarts() > 0;
   if (context.spec.launch().elastic()) {
-    if (!restarts) return FlagError("flag --elastic says how a job is started again: --max-restarts is needed");
     RETURN_IF_ERROR(CheckElastic(command));
   }
   if (!restarts || !command.checkpoints().has_checkpoint()) return absl::OkStatus();

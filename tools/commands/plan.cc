@@ -7,22 +7,19 @@
 #include <utility>
 
 #include "graph/proto_io/proto_io.h"
-#include "graph/read/model_entries.h"
 #include "graph/text/text.h"
 #include "graph/value/node_name.h"
-#include "ops/registry.h"
 #include "partitioner/choose/ranked_finalists.h"
-#include "partitioner/data_model_strategy.h"
 #include "run/plan/chosen_strategy.h"
-#include "run/plan/inputs.h"
 #include "run/plan/machine.h"
 #include "run/plan/objective.h"
 #include "run/plan/pixel_forms.h"
+#include "run/plan/predicted_plan.h"
 #include "run/plan/run_options.h"
+#include "run/start.h"
 #include "runtime/api/backend/backend.h"
 #include "runtime/base/files.h"
 #include "tools/commands/commands.h"
-#include "tools/commands/output/outputs.h"
 #include "tools/commands/output/plan_finalists.h"
 #include "tools/commands/output/plan_objective.h"
 #include "tools/commands/output/plan_proto.h"
@@ -32,94 +29,39 @@
 #include "tools/commands/plan/explanation_report.h"
 #include "tools/commands/plan/fitting_strategy.h"
 #include "tools/commands/plan/plan_page.h"
-#include "tools/commands/plan/planned_strategy.h"
 #include "tools/program/exit_code.h"
 
 namespace partita {
 namespace {
-
-// A dump ends before there is a plan to print or to save.
-absl::Status CheckDump(const RunSpec& spec) {
-  if (!spec.debug().has_dump_after()) return absl::OkStatus();
-  const std::pair<const char*, bool> others[] = {{"diff", spec.split().has_diff()},
-                                                 {"explain", spec.plan().explain()},
-                                                 {"format", spec.output().format() != "text"},
-                                                 {"full", spec.plan().full()},
-                                                 {"page", spec.plan().has_page()},
-                                                 {"repair", spec.split().repair()},
-                                                 {"save-strategy", spec.split().has_save_strategy()},
-                                                 {"trace", spec.output().has_trace()}};
-  for (const auto& [flag, given] : others) {
-    if (given) return FlagError("flags --dump-after and --{} are given; a dump is text and nothing else", flag);
-  }
-  return absl::OkStatus();
-}
-
-// What is told of times is told of machines, and one thing at a time.
-absl::Status CheckFlags(const RunSpec& spec) {
-  RETURN_IF_ERROR(CheckDump(spec));
-  const bool machine = spec.machine().has_cluster() || spec.machine().has_profile();
-  if (spec.output().has_trace() && !machine) {
-    return FlagError("flag --trace: a predicted timeline needs --cluster or --profile: the machines that it is for");
-  }
-  const std::pair<const char*, bool> of_machines[] = {{"diff", spec.split().has_diff()},
-                                                      {"explain", spec.plan().explain()},
-                                                      {"page", spec.plan().has_page()},
-                                                      {"repair", spec.split().repair()}};
-  for (const auto& [flag, given] : of_machines) {
-    if (given && !machine) {
-      return FlagError("flag --{} needs --cluster or --profile: the machines that are planned for", flag);
-    }
-  }
-  if (spec.split().has_diff() && spec.plan().explain()) {
-    return FlagError("flags --diff and --explain are given; one of them is allowed");
-  }
-  if (spec.split().has_diff() && (spec.output().has_trace() || spec.plan().has_page())) {
-    return FlagError("flags --diff and --{} are given; a picture is of one plan",
-                     spec.output().has_trace() ? "trace" : "page");
-  }
-  if (spec.output().format() == "dot" && (spec.split().has_diff() || spec.plan().explain())) {
-    return FlagError("flag --format is dot; --explain and --diff have text and json");
-  }
-  const std::string &solver = spec.split().solver(), &search = spec.split().search();
-  if (solver != "own" && search != "placement" && search != "auto") {
-    return FlagError("flag --solver is {}, which solves placements; --search is {}, and placement or auto is needed",
-                     solver, search);
-  }
-  return absl::OkStatus();
-}
 
 class Planning {
  public:
   explicit Planning(const ContextOf<RunSpec>& context) : spec_(context.spec), out_(context.out) {}
 
   absl::StatusOr<int> Run() {
-    RETURN_IF_ERROR(Read());
-    ASSIGN_OR_RETURN(chosen_, Chosen());
-    if (chosen_.batch > 0) {
-      ASSIGN_OR_RETURN(model_, WithBatch(model_, chosen_.batch, Ops()));
-    }
+    ASSIGN_OR_RETURN(objective_, ReadObjective(spec_));
+    ASSIGN_OR_RETURN(
+        plan_,
+        PlanRun(spec_,
+                {.runs = false, .trains = false, .processes = spec_.plan().processes(), .objective = objective_}));
     if (spec_.debug().has_dump_after()) return Dump();
     if (spec_.split().repair()) RETURN_IF_ERROR(Fit());
     if (spec_.split().has_diff()) return Diff();
     if (spec_.plan().explain()) return Explain();
-    return Plan();
+    return Tell();
   }
 
  private:
   absl::StatusOr<int> Dump() {
     const std::string& wanted = spec_.debug().dump_after();
-    ASSIGN_OR_RETURN(const MachineSpeed speed, SpeedFor(spec_, machine_, chosen_.strategy.mesh.size()));
-    ProgramOptions options = ReadProgramOptions(spec_, speed);
-    options.count_votes = spec_.plan().processes();
-    options.given = AssumedForms(model_.graph);
     std::vector<std::string> passes;
     std::string graphs;
-    options.after_pass = [&](const std::string& pass, const std::string& entry, const Graph& graph) {
+    const auto after_pass = [&](const std::string& pass, const std::string& entry, const Graph& graph) {
       if (std::ranges::find(passes, pass) == passes.end()) passes.push_back(pass);
       if (pass == wanted) graphs += fmt::format("// {} after {}\n{}\n", entry, pass, ToText(graph));
     };
-    RETURN_IF_ERROR(MakeProgramOf(spec_, model_, chosen_.strategy, options).status());
+    RETURN_IF_ERROR(
+        ProgramOf(spec_, plan_, {.given = AssumedForms(plan_.model.graph), .after_pass = after_pass}).status());
     if (graphs.empty()) {
       return FlagError("flag --dump-after is {}, a pass that does not run here; expected one of {}", Quoted(wanted),
                        fmt::join(passes, ", "));
@@ -128,34 +70,16 @@ class Planning {
     return kExitFinished;
   }
 
-  absl::Status Read() {
-    ASSIGN_OR_RETURN(objective_, ReadObjective(spec_));
-    ASSIGN_OR_RETURN(machine_, ReadMachine(spec_.machine(), spec_.plan().processes()));
-    ASSIGN_OR_RETURN(model_, ReadModel(spec_));
-    AssumeScheduleLength(model_);
-    return absl::OkStatus();
-  }
-
-  // Where no plan that a search finds fits, repairs begin with replicas.
-  absl::StatusOr<ChosenStrategy> Chosen() const {
-    if (!spec_.split().repair()) return ChosenStrategyOf(spec_, model_, /*exact=*/false, machine_, objective_);
-    ChosenStrategy chosen;
-    if (!Searches(spec_)) {
-      ASSIGN_OR_RETURN(chosen.strategy, ReadStrategy(spec_, model_.graph, machine_));
-      return chosen;
-    }
-    absl::StatusOr<ChosenStrategy> found = ChosenStrategyOf(spec_, model_, /*exact=*/false, machine_);
-    if (!absl::IsResourceExhausted(found.status())) return found;
-    const auto ranks = static_cast<int>(RanksOn(*machine_, spec_));
-    ASSIGN_OR_RETURN(chosen.strategy, DataModelStrategy(model_.graph, ranks, 1));
-    SetOptions(spec_, chosen.strategy);
-    return chosen;
+  absl::StatusOr<PredictedPlan> Predict(const Strategy& strategy) const {
+    return PredictedPlanOf(spec_, plan_.model, *plan_.machine, strategy);
   }
 
   // Of the chosen strategy, which is compiled for it once.
   absl::StatusOr<const PredictedPlan*> Predicted() {
     if (!predicted_) {
-      ASSIGN_OR_RETURN(predicted_, PredictedPlanOf(spec_, model_, *machine_, chosen_.strategy));
+      absl::StatusOr<PredictedPlan> plan = Predict(plan_.chosen.strategy);
+      if (!plan.ok()) return WithContext(spec_.model().graph(), plan.status());
+      predicted_ = *std::move(plan);
     }
     return &*predicted_;
   }
@@ -164,28 +88,29 @@ class Planning {
   absl::Status Fit() {
     ASSIGN_OR_RETURN(const PredictedPlan* const plan, Predicted());
     ASSIGN_OR_RETURN(FittingStrategy fitting,
-                     FittingStrategyOf(spec_, model_, *machine_, chosen_.strategy, *plan, out_));
+                     FittingStrategyOf(spec_, plan_.model, *plan_.machine, plan_.chosen.strategy, *plan, out_));
     if (fitting.reasons.empty()) return absl::OkStatus();
-    chosen_.strategy = std::move(fitting.strategy);
+    plan_.chosen.strategy = std::move(fitting.strategy);
+    ASSIGN_OR_RETURN(plan_.speed, SpeedFor(spec_, plan_.machine, plan_.chosen.strategy.mesh.size()));
     repairs_ = std::move(fitting.reasons);
-    chosen_.finalists.clear();
+    plan_.chosen.finalists.clear();
     predicted_.reset();
     return absl::OkStatus();
   }
 
-  absl::StatusOr<int> Plan() {
+  absl::StatusOr<int> Tell() {
     const bool tells_objective = objective_.kind != ObjectiveKind::kStep;
     if (tells_objective || spec_.plan().has_page()) RETURN_IF_ERROR(Predicted().status());
-    absl::StatusOr<partita::Plan> made = MakePlanOfChosen();
+    absl::StatusOr<Plan> made = MakePlanOfChosen();
     // What would make it fit; why it does not is said by who found out.
-    if (absl::IsResourceExhausted(made.status()) && machine_) Fit().IgnoreError();
+    if (absl::IsResourceExhausted(made.status()) && plan_.machine) Fit().IgnoreError();
     RETURN_IF_ERROR(made.status());
     PlanProto& plan = made->proto;
     if (tells_objective) {
       ASSIGN_OR_RETURN(*plan.mutable_objective(), ObjectiveOfChosen());
     }
-    AddFinalists(chosen_.finalists, plan);
-    for (const std::string& why : chosen_.left_out) plan.add_left_out(why);
+    AddFinalists(plan_.chosen.finalists, plan);
+    for (const std::string& why : plan_.chosen.left_out) plan.add_left_out(why);
     if (spec_.plan().has_page()) {
       ASSIGN_OR_RETURN(const PredictedPlan* const predicted, Predicted());
       const Explanation explanation = partita::Explain(*predicted);
@@ -207,32 +132,29 @@ class Planning {
   }
 
   // Of a program that was predicted already, that one.
-  absl::StatusOr<partita::Plan> MakePlanOfChosen() const {
-    ASSIGN_OR_RETURN(const MachineSpeed speed, SpeedFor(spec_, machine_, chosen_.strategy.mesh.size()));
-    const Spread spread = spec_.plan().processes() ? Spread::kProcesses : Spread::kThreads;
-    ProgramOptions options = ReadProgramOptions(spec_, speed);
-    options.count_votes = spread == Spread::kProcesses;
-    options.given = AssumedForms(model_.graph);
+  absl::StatusOr<Plan> MakePlanOfChosen() const {
     Program made;
     if (!predicted_) {
-      ASSIGN_OR_RETURN(made, MakeProgramOf(spec_, model_, chosen_.strategy, options));
+      ASSIGN_OR_RETURN(made, ProgramOf(spec_, plan_, {.given = AssumedForms(plan_.model.graph)}));
     }
     const Program& program = predicted_ ? predicted_->program : made;
+    const std::optional<Machine>& machine = plan_.machine;
+    const Spread spread = plan_.processes ? Spread::kProcesses : Spread::kThreads;
     const absl::StatusOr<std::unique_ptr<Backend>> backend =
-        Backend::OpenToPlan(program.ranks(), spread, ReadPlanOptions(spec_, speed));
+        Backend::OpenToPlan(program.ranks(), spread, ReadPlanOptions(spec_, plan_.speed));
     RETURN_IF_ERROR(AsNoDevice(backend.status()));
-    return MakePlan(model_.name, program, **backend, machine_ ? &machine_->cluster : nullptr,
-                    machine_ ? KernelTimesOf(*machine_, program.ranks()) : KernelTimes(), spec_.output().trace());
+    return MakePlan(plan_.model.name, program, **backend, machine ? &machine->cluster : nullptr,
+                    machine ? KernelTimesOf(*machine, program.ranks()) : KernelTimes(), spec_.output().trace());
   }
 
   // What was found or repaired, before what is told of it.
   absl::Status TellChosen() {
     if (spec_.split().has_save_strategy()) RETURN_IF_ERROR(Save(spec_.split().save_strategy()));
     const bool text = spec_.output().format() == "text";
-    if (text && !chosen_.finalists.empty())
-      out_ << FormatFinalists(chosen_.finalists) << "\n" << FormatWords(chosen_.finalists) << "\n";
+    if (text && !plan_.chosen.finalists.empty())
+      out_ << FormatFinalists(plan_.chosen.finalists) << "\n" << FormatWords(plan_.chosen.finalists) << "\n";
     if (!text || objective_.kind == ObjectiveKind::kStep) return absl::OkStatus();
-    for (const std::string& why : chosen_.left_out) out_ << why << "\n";
+    for (const std::string& why : plan_.chosen.left_out) out_ << why << "\n";
     ASSIGN_OR_RETURN(const PlanObjectiveProto told, ObjectiveOfChosen());
     out_ << FormatObjective(told) << "\n\n";
     return absl::OkStatus();
@@ -241,7 +163,7 @@ class Planning {
   // Of what was predicted.
   absl::StatusOr<PlanObjectiveProto> ObjectiveOfChosen() {
     ASSIGN_OR_RETURN(const PredictedPlan* const plan, Predicted());
-    ASSIGN_OR_RETURN(const int64_t batch, BatchFor(objective_, model_.graph));
+    ASSIGN_OR_RETURN(const int64_t batch, BatchFor(objective_, plan_.model.graph));
     const PlanFigures figures{plan->step.seconds(), plan->memory.total, plan->program.ranks(), batch};
     absl::StatusOr<PlanObjectiveProto> told = ObjectiveToProto(objective_, figures);
     if (!told.ok()) return WithContext(spec_.plan().curve(), told.status());
@@ -249,9 +171,9 @@ class Planning {
   }
 
   absl::Status Save(const std::string& path) const {
-    if (!chosen_.finalists.empty()) return SaveFoundStrategy(chosen_.strategy, chosen_.finalists, path);
+    if (!plan_.chosen.finalists.empty()) return SaveFoundStrategy(plan_.chosen.strategy, plan_.chosen.finalists, path);
     const std::vector<std::string> unchanged = {"It fits as it was given."};
-    return SaveStrategyWithReasons(chosen_.strategy, repairs_.empty() ? unchanged : repairs_, path);
+    return SaveStrategyWithReasons(plan_.chosen.strategy, repairs_.empty() ? unchanged : repairs_, path);
   }
 
   absl::StatusOr<int> Explain() {
@@ -268,7 +190,7 @@ class Planning {
   }
 
   ExplainedPlan Explained(const PredictedPlan& plan, const Explanation& explanation) const {
-    return {model_.name, machine_->cluster.name, plan, explanation, chosen_.finalists};
+    return {plan_.model.name, plan_.machine->cluster.name, plan, explanation, plan_.chosen.finalists};
   }
 
   absl::Status SavePage(const ExplainedPlan& explained) const {
@@ -278,9 +200,9 @@ class Planning {
   absl::StatusOr<int> Diff() {
     const std::string& path = spec_.split().diff();
     ASSIGN_OR_RETURN(const Strategy other, LoadStrategy(path));
-    RETURN_IF_ERROR(WithContext(path, CheckStrategy(other, model_.graph)));
+    RETURN_IF_ERROR(WithContext(path, CheckStrategy(other, plan_.model.graph)));
     ASSIGN_OR_RETURN(const PredictedPlan* const plan, Predicted());
-    const absl::StatusOr<PredictedPlan> with_other = PredictedPlanOf(spec_, model_, *machine_, other);
+    const absl::StatusOr<PredictedPlan> with_other = Predict(other);
     if (!with_other.ok()) return WithContext(path, with_other.status());
     RETURN_IF_ERROR(TellChosen());
     const DifferingPlan a{NameOfChosen(), *plan}, b{path, *with_other};
@@ -298,27 +220,18 @@ class Planning {
 
   const RunSpec& spec_;
   std::ostream& out_;
-  Model model_;
   Objective objective_;
-  std::optional<Machine> machine_;
-  ChosenStrategy chosen_;
+  RunPlan plan_;
   std::vector<std::string> repairs_;  // why the strategy was changed; empty: it was not
   std::optional<PredictedPlan> predicted_;
 };
 
-absl::StatusOr<int> RunPlan(const ContextOf<RunSpec>& context) {
-  const RunSpec& spec = context.spec;
-  RETURN_IF_ERROR(CheckAcceleration(spec));
-  RETURN_IF_ERROR(CheckPasses(spec));
-  RETURN_IF_ERROR(CheckFlags(spec));
-  RETURN_IF_ERROR(CheckOutputs(spec));
-  return Planning(context).Run();
-}
+absl::StatusOr<int> RunPlanCommand(const ContextOf<RunSpec>& context) { return Planning(context).Run(); }
 
 }  // namespace
 
 Command PlanCommand() {
-  return {"plan", "show what would run: layouts, bytes, memory, work", "GRAPH", Runs<RunSpec>(RunPlan)};
+  return {"plan", "show what would run: layouts, bytes, memory, work", "GRAPH", Runs<RunSpec>(RunPlanCommand)};
 }
 
 }  // namespace partita

@@ -6,14 +6,12 @@
 #include "run/beginning/beginning.h"
 #include "run/beginning/loaded_model.h"
 #include "run/data/data.h"
-#include "run/plan/inputs.h"
 #include "run/plan/pixel_forms.h"
 #include "run/start.h"
 #include "runtime/base/status.h"
 #include "runtime/train/predictor.h"
 #include "runtime/train/stop_vote.h"
 #include "tools/commands/commands.h"
-#include "tools/commands/output/outputs.h"
 #include "tools/commands/output/prediction_file.h"
 #include "tools/commands/output/report.h"
 #include "tools/commands/processes/finish_writing.h"
@@ -50,13 +48,8 @@ std::vector<std::string> NamesOf(const BatchSource& set, int64_t samples) {
 
 absl::StatusOr<int> RunPredict(const ContextOf<RunSpec>& context) {
   const RunSpec& spec = context.spec;
-  if (!spec.model().has_load()) return FlagError("predict needs --load=FILE: what train --save wrote");
-  if (!spec.predict().has_output()) return FlagError("predict needs --output=FILE, which ends in .npy or .csv");
-  RETURN_IF_ERROR(CheckPredictionPath(spec.predict().output()));
-  RETURN_IF_ERROR(CheckOutputs(spec));
-  ASSIGN_OR_RETURN(RunPlan plan, PlanRun(spec));
+  ASSIGN_OR_RETURN(const RunPlan plan, PlanRun(spec, {.trains = false}));
   const Model& model = plan.model;
-  AssumeScheduleLength(plan.model);
   const std::string value = PredictedValue(spec, model.graph);
   ASSIGN_OR_RETURN(const std::set<std::string> fields, FieldsOf(spec, model.graph, value));
   ASSIGN_OR_RETURN(std::optional<LoadedModel> loaded, OpenLoaded(spec, model, /*trains=*/false));

@@ -110,7 +110,6 @@ std::string AsJson(const BleuScore& bleu, const WordAccuracy& accuracy, const Ru
 
 absl::StatusOr<int> Score(const ContextOf<RunSpec>& context) {
   const RunSpec& spec = context.spec;
-  if (!spec.score().has_references()) return FlagError("score needs --references=FILE: what is right, line by line");
   const LineOptions options = {{RuleOf(spec.score().tokens()), spec.score().lower_case()}, spec.score().pieces()};
   ASSIGN_OR_RETURN(const Scores scores, ScoreFiles(spec.model().graph(), spec.score().references(), options));
   const BleuScore bleu = scores.bleu.Score();

@@ -6,22 +6,18 @@
 
 #include "graph/read/model_entries.h"
 #include "ops/registry.h"
-#include "partitioner/cost/cluster_speed.h"
 #include "partitioner/data_model_strategy.h"
-#include "partitioner/predict/predicted_plan.h"
 #include "partitioner/proto_io/epoch_curve_io.h"
 #include "partitioner/simulate/step_prediction.h"
 #include "run/plan/chosen_strategy.h"
 #include "run/plan/inputs.h"
 #include "run/plan/machine.h"
-#include "run/plan/pixel_forms.h"
-#include "run/plan/run_options.h"
-#include "runtime/api/backend/backend.h"
+#include "run/plan/predicted_plan.h"
+#include "runtime/base/check.h"
 #include "runtime/base/files.h"
 #include "runtime/base/status.h"
 #include "runtime/train/graph_fields.h"
 #include "tools/commands/commands.h"
-#include "tools/commands/output/outputs.h"
 #include "tools/program/exit_code.h"
 
 namespace partita {
@@ -41,15 +37,7 @@ absl::StatusOr<PredictedStep> Predict(const RunSpec& spec, const Model& model, c
   const Cluster& cluster = machine.cluster;
   ASSIGN_OR_RETURN(const Model sized, WithBatch(model, batch, Ops()));
   ASSIGN_OR_RETURN(const Strategy strategy, StrategyOf(sized.graph, cluster, way));
-  const MachineSpeed speed = SpeedOf(cluster, strategy.mesh.size());
-  ASSIGN_OR_RETURN(const std::unique_ptr<Backend> backend,
-                   Backend::OpenToPlan(strategy.mesh.size(), SpreadOf(machine), ReadPlanOptions(spec, speed)));
-  const KernelTimes times = KernelTimesOf(machine, strategy.mesh.size());
-  PlanBasis basis{
-      sized, Ops(), cluster, times, backend->kernels(), ReadProgramOptions(spec, speed), backend->schedule_options()};
-  basis.program.given = AssumedForms(sized.graph);
-  basis.program.count_votes = machine.processes;
-  ASSIGN_OR_RETURN(const PredictedPlan plan, PredictPlan(basis, strategy));
+  ASSIGN_OR_RETURN(const PredictedPlan plan, PredictedPlanOf(spec, sized, machine, strategy));
   RETURN_IF_ERROR(plan.fits);
   const StepTimes most = MostOfAnyRank(plan.step);
   return PredictedStep{most.step, most.exposed};
@@ -77,13 +65,10 @@ absl::StatusOr<SweepOptions> ReadOptions(const RunSpec& spec, const Model& model
 
 absl::StatusOr<int> RunSweep(const ContextOf<RunSpec>& context) {
   const RunSpec& spec = context.spec;
-  RETURN_IF_ERROR(CheckAcceleration(spec));
-  RETURN_IF_ERROR(CheckOutputs(spec));
   // Each rank has a GPU of its own, and so a process.
   ASSIGN_OR_RETURN(const std::optional<Machine> machine,
                    ReadMachine(spec.machine(), spec.execution().device() == "cuda"));
-  if (!machine)
-    return FlagError("flag --cluster: on which machines? (a file as in partitioner/clusters; or --profile)");
+  CHECK(machine.has_value());  // CheckSpec
   const Cluster& cluster = machine->cluster;
   ASSIGN_OR_RETURN(Model model, ReadModel(spec));
   AssumeScheduleLength(model);

@@ -14,7 +14,6 @@
 #include "runtime/train/trainer.h"
 #include "tools/commands/commands.h"
 #include "tools/commands/oracle/graded_training.h"
-#include "tools/commands/output/outputs.h"
 #include "tools/commands/output/report.h"
 #include "tools/commands/output/strategy_file.h"
 #include "tools/commands/output/timeline.h"
@@ -81,7 +80,6 @@ void SayWhatWasSaved(const ContextOf<RunSpec>& context, std::ostream& out) {
 
 absl::StatusOr<int> RunTrain(const ContextOf<RunSpec>& context) {
   const RunSpec& spec = context.spec;
-  RETURN_IF_ERROR(CheckOutputs(spec));
   ASSIGN_OR_RETURN(const std::unique_ptr<TrainingRun> run, TrainingRun::Prepare(spec, std::nullopt, EndProcess));
   const StopSignals signals;
   Session& session = run->session();

@@ -4,17 +4,14 @@
 #include "graph/ir/node_flops.h"
 #include "partitioner/choose/ranked_finalists.h"
 #include "run/data/data.h"
-#include "run/plan/chosen_strategy.h"
-#include "run/plan/inputs.h"
-#include "run/plan/machine.h"
 #include "run/plan/pixel_forms.h"
 #include "run/plan/run_options.h"
+#include "run/start.h"
 #include "runtime/api/verify_plan.h"
 #include "runtime/train/batch_feed.h"
 #include "runtime/train/evaluator.h"
 #include "runtime/train/trainer.h"
 #include "tools/commands/commands.h"
-#include "tools/commands/output/outputs.h"
 #include "tools/commands/output/strategy_file.h"
 #include "tools/program/exit_code.h"
 #include "tools/program/start/nccl_variables.h"
@@ -150,14 +147,13 @@ struct Started {
   Reference reference;
 };
 
-absl::StatusOr<Started> Start(const RunSpec& spec, Model model, const TrainingData& data, std::ostream& out) {
-  SetScheduleLength(StepsOf(spec), model.learning_rate);
-  ASSIGN_OR_RETURN(const std::optional<Machine> machine, ReadMachine(spec.machine(), /*processes=*/false));
-  ASSIGN_OR_RETURN(const ChosenStrategy chosen, ChosenStrategyOf(spec, model, /*exact=*/true, machine));
-  ASSIGN_OR_RETURN(const MachineSpeed speed, SpeedFor(spec, machine, chosen.strategy.mesh.size()));
-  ProgramOptions options = ReadProgramOptions(spec, speed);
+absl::StatusOr<Started> Start(const RunSpec& spec, const RunPlan& planned, const TrainingData& data,
+                              std::ostream& out) {
+  const Model& model = planned.model;
+  const ChosenStrategy& chosen = planned.chosen;
+  ProgramOptions options = ReadProgramOptions(spec, planned.speed);
   options.given = GivenFormsOf(data);
-  ASSIGN_OR_RETURN(Program plan, MakeProgramOf(spec, model, chosen.strategy, options));
+  ASSIGN_OR_RETURN(Program plan, ProgramOf(spec, planned, {.given = options.given}));
   options.disabled_passes.clear();  // what the plan is compared with has all passes
   ASSIGN_OR_RETURN(Program serial, MakeProgramOf(spec, model, Strategy{}, options));
   if (spec.split().has_save_strategy())
@@ -166,7 +162,7 @@ absl::StatusOr<Started> Start(const RunSpec& spec, Model model, const TrainingDa
   Started started;
   ASSIGN_OR_RETURN(started.reference, ReferenceFor(spec, model, options));
   if (spec.output().format() == "text") out << ToText(started.reference);
-  VerifyPlanOptions verify = ReadOptions(spec, speed);
+  VerifyPlanOptions verify = ReadOptions(spec, planned.speed);
   verify.reference_every_step = started.reference.every_step;
   ASSIGN_OR_RETURN(started.verifier,
                    PlanVerifier::Start(std::move(serial), std::move(plan), verify, started.reference.program));
@@ -201,14 +197,12 @@ std::string ToText(int64_t step, const StepComparison& comparison) {
 
 absl::StatusOr<int> RunVerify(const ContextOf<RunSpec>& context) {
   const RunSpec& spec = context.spec;
-  RETURN_IF_ERROR(CheckOutputs(spec));
-  RETURN_IF_ERROR(CheckAcceleration(spec));
-  RETURN_IF_ERROR(CheckPasses(spec));
-  RETURN_IF_ERROR(CheckDevice(spec));
   if (spec.execution().device() == "cuda") ExcludeNvls();
-  ASSIGN_OR_RETURN(const Model model, ReadModel(spec));
+  ASSIGN_OR_RETURN(RunPlan plan, PlanRun(spec, {.exact = true, .processes = false}));
+  const Model& model = plan.model;
+  SetScheduleLength(StepsOf(spec), plan.model.learning_rate);
   ASSIGN_OR_RETURN(const TrainingData data, ReadData(spec, model.graph, {.training = Need::kYes}));
-  ASSIGN_OR_RETURN(const Started started, Start(spec, model, data, context.out));
+  ASSIGN_OR_RETURN(const Started started, Start(spec, plan, data, context.out));
   const int64_t steps = StepsOf(spec);
   RETURN_IF_ERROR(TryEvaluation(model, data, started.verifier->plan()));
   ASSIGN_OR_RETURN(Sides sides, Sides::Start(*started.verifier, data, steps));

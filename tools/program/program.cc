@@ -103,7 +103,8 @@ absl::StatusOr<int> RunCommand(const ProgramDefinition& program, const Command& 
         ParseFlags(FlagsFor(program, *other), AllFlags(program), {line.begin() + 1, line.end()}, environment, message));
     const GeneralSpec& general = GeneralOf(message);
     if (general.help() || general.help_all() || general.dump_config()) return absl::OkStatus();
-    return TakeArguments(*other, rest, message);
+    RETURN_IF_ERROR(TakeArguments(*other, rest, message));
+    return program.check ? program.check(message, other->name) : absl::OkStatus();
   };
   auto end = arguments.end();
   if (command.passes_on) {
@@ -127,6 +128,7 @@ absl::StatusOr<int> RunCommand(const ProgramDefinition& program, const Command& 
   }
   RETURN_IF_ERROR(TakeArguments(command, given, *message));
   const std::vector<std::string> rest(end == arguments.end() ? end : end + 1, arguments.end());
+  if (program.check) RETURN_IF_ERROR(program.check(*message, command.name));
   if (program.set_up) RETURN_IF_ERROR(program.set_up(*message));
   return command.run({*message, out, rest, parse});
 }

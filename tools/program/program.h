@@ -54,7 +54,9 @@ struct ProgramDefinition {
   std::string summary;
   const google::protobuf::Message& message;  // whose fields are the flags; an empty one
   std::vector<Command> commands;
-  std::function<absl::Status(const google::protobuf::Message&)> set_up = {};  // before a command runs
+  // Whether what the flags say of this command goes together; before the command runs, or is passed on.
+  std::function<absl::Status(const google::protobuf::Message&, const std::string& command)> check = {};
+  std::function<absl::Status(const google::protobuf::Message&)> set_up = {};  // after that
 };
 
 // Parses, runs, prints an error as one line to `error`, and returns the exit code; exceptions are errors as well.

@@ -8,7 +8,6 @@
 #include <filesystem>
 #include <utility>
 
-#include "graph/proto_io/proto_io_message.h"
 #include "tools/program/exit_code.h"
 #include "tools/program/flags.h"
 
@@ -83,14 +82,6 @@ absl::Status CheckModelName(const std::string& flag, const fs::path& path) {
 }  // namespace
 
 absl::Status CheckOutputs(const RunSpec& spec) {
-  const fs::path report = spec.output().report();
-  if (spec.output().has_report() && report.extension() != ".json") {
-    return FlagError("flag --report: {} does not end in .json; reports are JSON", report.string());
-  }
-  if (spec.split().has_save_strategy()) {
-    const absl::Status format = FormatOf(spec.split().save_strategy()).status();
-    if (!format.ok()) return FlagError("flag --save-strategy: {}", std::string(format.message()));
-  }
   std::vector<Taken> taken = Inputs(spec);
   for (const auto& [flag, value] : GivenFlags(spec)) {
     if (!flag.written) continue;

@@ -68,11 +68,6 @@ std::string Csv(const HostTensor& tensor, const std::string& name, const std::ve
 
 }  // namespace
 
-absl::Status CheckPredictionPath(const std::string& path) {
-  if (EndsIn(path, ".npy") || EndsIn(path, ".csv")) return absl::OkStatus();
-  return FlagError("flag --output: {} ends in neither .npy nor .csv", path);
-}
-
 absl::Status SavePredictions(const HostTensor& tensor, const std::string& name, const std::vector<std::string>& samples,
                              const std::string& path) {
   if (tensor.dtype != DType::kF32 && tensor.dtype != DType::kF64 && tensor.dtype != DType::kI32) {

@@ -10,9 +10,6 @@
 
 namespace partita {
 
-// Refuses a path that ends in neither .npy nor .csv.
-absl::Status CheckPredictionPath(const std::string& path);
-
 // A tensor [samples, ...] of f32, f64 or i32 as NumPy's format 1.0 (little-endian, row-major), or as comma-separated
 // numbers: a line for each sample, which reads back bitwise identical, under a line of names `name[0],name[1],...`.
 // Where samples have names, these come first, under `sample`.

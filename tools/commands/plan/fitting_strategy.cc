@@ -4,8 +4,8 @@
 
 #include "partitioner/repair/repairs.h"
 #include "run/plan/chosen_strategy.h"
+#include "run/plan/predicted_plan.h"
 #include "runtime/base/status.h"
-#include "tools/commands/plan/planned_strategy.h"
 #include "tools/commands/plan/repair_report.h"
 
 namespace partita {
@@ -37,8 +37,9 @@ absl::StatusOr<FittingStrategy> FittingStrategyOf(const RunSpec& spec, const Mod
   if (plan.fits.ok()) return FittingStrategy{strategy, {}};
   const Prediction broken = PredictionOf(plan);
   const auto predict = [&](const Strategy& changed) -> absl::StatusOr<Prediction> {
-    ASSIGN_OR_RETURN(const PredictedPlan other, PredictedPlanOf(spec, model, machine, changed));
-    return PredictionOf(other);
+    const absl::StatusOr<PredictedPlan> other = PredictedPlanOf(spec, model, machine, changed);
+    if (!other.ok()) return WithContext(spec.model().graph(), other.status());
+    return PredictionOf(*other);
   };
   const int fullest = FullestRank(plan);
   const std::vector<Repair> repairs =

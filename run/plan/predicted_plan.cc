@@ -1,4 +1,4 @@
-#include "tools/commands/plan/planned_strategy.h"
+#include "run/plan/predicted_plan.h"
 
 #include <memory>
 #include <optional>
@@ -6,9 +6,9 @@
 #include "ops/registry.h"
 #include "run/plan/pixel_forms.h"
 #include "run/plan/run_options.h"
+#include "run/spec/spec_error.h"
 #include "runtime/api/backend/backend.h"
 #include "runtime/base/status.h"
-#include "tools/program/exit_code.h"
 
 namespace partita {
 
@@ -16,8 +16,7 @@ absl::StatusOr<PredictedPlan> PredictedPlanOf(const RunSpec& spec, const Model& 
                                               const Strategy& strategy) {
   const int ranks = strategy.mesh.size();
   ASSIGN_OR_RETURN(const MachineSpeed speed, SpeedFor(spec, machine, ranks));
-  const Spread spread = spec.plan().processes() ? Spread::kProcesses : Spread::kThreads;
-  const auto backend = Backend::OpenToPlan(ranks, spread, ReadPlanOptions(spec, speed));
+  const auto backend = Backend::OpenToPlan(ranks, SpreadOf(machine), ReadPlanOptions(spec, speed));
   RETURN_IF_ERROR(AsNoDevice(backend.status()));
   const KernelTimes times = KernelTimesOf(machine, ranks);
   PlanBasis basis{model,
@@ -27,11 +26,9 @@ absl::StatusOr<PredictedPlan> PredictedPlanOf(const RunSpec& spec, const Model& 
                   (*backend)->kernels(),
                   ReadProgramOptions(spec, speed),
                   (*backend)->schedule_options()};
-  basis.program.count_votes = spread == Spread::kProcesses;
+  basis.program.count_votes = machine.processes;
   basis.program.given = AssumedForms(model.graph);
-  absl::StatusOr<PredictedPlan> plan = PredictPlan(basis, strategy);
-  if (!plan.ok()) return WithContext(spec.model().graph(), plan.status());
-  return plan;
+  return PredictPlan(basis, strategy);
 }
 
 }  // namespace partita

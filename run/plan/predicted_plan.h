@@ -1,6 +1,6 @@
-// A strategy compiled and predicted for the machine that a command's flags name.
-#ifndef PARTITA_TOOLS_COMMANDS_PLAN_PLANNED_STRATEGY_H_
-#define PARTITA_TOOLS_COMMANDS_PLAN_PLANNED_STRATEGY_H_
+// A strategy compiled and predicted for a machine.
+#ifndef PARTITA_RUN_PLAN_PREDICTED_PLAN_H_
+#define PARTITA_RUN_PLAN_PREDICTED_PLAN_H_
 
 #include "absl/status/statusor.h"
 #include "graph/derive/strategy.h"
@@ -11,10 +11,11 @@
 
 namespace partita {
 
-// As `plan` makes it, with the same arenas and the same step. Errors name the graph's file.
+// With the arenas and the step that a run on the machine would have. kUnavailable, with exit code 7: no such device can
+// be planned for here.
 absl::StatusOr<PredictedPlan> PredictedPlanOf(const RunSpec& spec, const Model& model, const Machine& machine,
                                               const Strategy& strategy);
 
 }  // namespace partita
 
-#endif  // PARTITA_TOOLS_COMMANDS_PLAN_PLANNED_STRATEGY_H_
+#endif  // PARTITA_RUN_PLAN_PREDICTED_PLAN_H_
