@@ -199,9 +199,9 @@ TEST_F(Fitting, SaysWhichSettingIsWrong) {
   EXPECT_THAT(error({}, {{"epochs", "many"}}), HasSubstr("setting epochs: the value is 'many'; an integer"));
   EXPECT_THAT(error({.data = 2}, {{"dp", "4"}}), HasSubstr("setting dp: a field of Split or Options says it as well"));
   EXPECT_THAT(error({}, {{"report", "r.json"}}), HasSubstr("there is no 'report'")) << "results are returned";
-  EXPECT_THAT(error({.search = "auto"}, {}), HasSubstr("setting search needs cluster or profile"));
+  EXPECT_THAT(error({.search = "auto"}, {}), HasSubstr("setting search=auto needs cluster or profile"));
   EXPECT_THAT(error({.data = 2, .search = "auto"}, {}), HasSubstr("Split::search is 'auto', and the split says 2 x 1"));
-  EXPECT_THAT(error({}, {{"save-every", "3"}}), HasSubstr("setting save-every says how often a file is written"));
+  EXPECT_THAT(error({}, {{"save-every", "3"}}), HasSubstr("setting save-every=3 needs save: it says how often"));
   EXPECT_THAT(error({}, {}, {.predict = {"logits"}, .train = false}), HasSubstr("Options::data is for Fit"));
 }
 

@@ -125,10 +125,10 @@ class CalibrateTest(TrainerCase):
 
     def test_says_what_a_search_needs(self):
         save = "--save-profile=p.pbtxt"
-        self.refused(2, "flag --search needs --ranks here", "calibrate", "--search=auto", save, MLP)
-        self.refused(2, "flags --search and --dp are given", "calibrate", "--search=auto", "--ranks=2", "--dp=2", save,
+        self.refused(2, "flag --search=auto needs --ranks", "calibrate", "--search=auto", save, MLP)
+        self.refused(2, "flags --search=auto and --dp are given", "calibrate", "--search=auto", "--ranks=2", "--dp=2", save,
                      MLP)
-        self.refused(2, "flag --save-strategy writes what --search finds", "calibrate", "--save-strategy=s.pbtxt", save,
+        self.refused(2, "flag --save-strategy needs --search", "calibrate", "--save-strategy=s.pbtxt", save,
                      MLP)
         self.refused(2, "p.pbtxt is the same file as", "calibrate", "--search=auto", "--ranks=2",
                      save, "--save-strategy=p.pbtxt", MLP)
@@ -136,7 +136,7 @@ class CalibrateTest(TrainerCase):
 
     def test_needs_a_file_to_write(self):
         self.refused(2, "calibrate needs --save-profile=FILE", "calibrate", MLP)
-        self.refused(2, "ends in neither .pbtxt nor .pb", "calibrate", "--save-profile=p.json", MLP)
+        self.refused(2, "p.json has another ending; expected .pbtxt", "calibrate", "--save-profile=p.json", MLP)
 
 
 if __name__ == "__main__":

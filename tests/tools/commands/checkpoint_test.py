@@ -185,9 +185,9 @@ class CheckpointTest(TrainerCase):
                 ("is of another graph", 3, [LENET, "--resume=" + self.path("c")]),
                 ('"seed" "1"', 3, [MLP, "--seed=2", "--resume=" + self.path("c")]),
                 ("--checkpoint is needed", 2, [MLP, "--resume=auto"]),
-                ("--checkpoint=FOLDER is needed", 2, [MLP, "--checkpoint-every=3"]),
+                ("--checkpoint-every needs --checkpoint", 2, [MLP, "--checkpoint-every=3"]),
                 ("allowed are steps, as 1000, or time", 2, [MLP, folder, "--checkpoint-every=3d"]),
-                ("--load is not taken", 2, [MLP, folder, "--resume=auto", "--load=x"]),
+                ("--resume and --load are given", 2, [MLP, folder, "--resume=auto", "--load=x"]),
         ):
             with self.subTest(says=says, arguments=arguments):
                 self.assertIn(says, self.run_to(30, *arguments, code=code).stderr)

@@ -99,7 +99,7 @@ class PlanTest(TrainerCase):
             self.assertLessEqual(max(event["ts"] + event["dur"] for event in of_rank),
                                  1e6 * plan["ranks"][rank]["time"]["step_seconds"] + 0.002)
         os.remove(trace)
-        self.refused(2, "a predicted timeline needs --cluster or --profile", "plan", "--trace=" + trace, MLP)
+        self.refused(2, "--trace needs --cluster or --profile", "plan", "--trace=" + trace, MLP)
         self.refused(3, "has 8 devices and the strategy 9 ranks", "plan", "--dp=9", "--batch=9", "--trace=" + trace,
                      "--cluster=" + CLUSTER, MLP)
 

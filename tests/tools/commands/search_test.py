@@ -144,10 +144,10 @@ class SearchTest(TrainerCase):
         for flag in ("--dp=2", "--mp=2", "--micro-batches=2", "--convolutions=rows", "--dense=samples",
                      "--input-gradients=all_reduce", "--strategy=" + example("lenet5_grid.pbtxt")):
             with self.subTest(flag=flag):
-                self.refused(2, "--search and " + flag.split("=")[0], *search, flag, LENET)
-        self.refused(2, "--search needs --cluster or --profile", "plan", "--search=auto", LENET)
+                self.refused(2, "--search=auto and " + flag.split("=")[0], *search, flag, LENET)
+        self.refused(2, "--search=auto needs --cluster or --profile", "plan", "--search=auto", LENET)
         for command in ("plan", "train"):
-            self.refused(2, "--save-strategy writes what --search finds, or plan --repair makes; give --search=auto",
+            self.refused(2, "--save-strategy needs --search",
                          command, "--save-strategy=found.pbtxt", LENET)
         self.refused(2, ".pbtxt", *search, "--save-strategy=found.txt", LENET)
 
@@ -171,7 +171,7 @@ class SearchTest(TrainerCase):
                       self.placed(code=7, path=self.folder).stderr)
 
     def test_solver_of_what_it_does_not_solve(self):
-        self.refused(2, "--solver is cbc, which solves placements; --search is grid", "plan", "--search=grid",
+        self.refused(2, "--solver=cbc needs --search=placement or --search=auto", "plan", "--search=grid",
                      "--cluster=" + CORES, "--ranks=2", "--solver=cbc", LENET)
 
     def test_more_ranks_than_devices(self):

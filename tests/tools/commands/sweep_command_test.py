@@ -56,7 +56,7 @@ class SweepTest(TrainerCase):
         self.assertIn(">Speed-up in time to the accuracy over ", page)
 
     def test_refusals(self):
-        self.refused(2, "flag --cluster: on which machines?", "sweep", LENET)
+        self.refused(2, "sweep needs --cluster=FILE or --profile=FILE", "sweep", LENET)
         self.refused(2, "flag --ranks is 9, but cluster 'dgx-1-v100' has 8 devices", "sweep", "--ranks=9",
                      "--cluster=" + CLUSTER, LENET)
         self.refused(3, "none.pbtxt: cannot open", "sweep", "--curve=none.pbtxt", "--cluster=" + CLUSTER, LENET)

@@ -72,9 +72,9 @@ class ObjectiveTest(TrainerCase):
     def test_refusals(self):
         here = ["plan", "--cluster=" + CLUSTER]
         for says, *arguments in [
-                ("--objective is cost, which needs --cluster or --profile", "plan", "--objective=cost"),
-                ("--objective is time-to-accuracy, which needs --curve", *here, "--objective=" + TO),
-                ("--curve is given, and --objective is cost", *here, "--objective=cost", "--curve=c.pbtxt"),
+                ("--objective=cost needs --cluster or --profile", "plan", "--objective=cost"),
+                ("--objective=time-to-accuracy needs --curve", *here, "--objective=" + TO),
+                ("--curve needs --objective=time-to-accuracy", *here, "--objective=cost", "--curve=c.pbtxt"),
                 ("--objective=cost and --diff are given", *here, "--objective=cost", "--diff=d.pbtxt"),
                 ("--objective=memory and --repair are given", *here, "--objective=memory", "--repair")]:
             self.refused(2, says, *arguments, MLP)

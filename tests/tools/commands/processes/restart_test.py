@@ -190,7 +190,7 @@ class RestartTest(TrainerCase):
     def test_says_what_is_wrong(self):
         for says, launch, command in (
                 ("--resume=auto is needed", ["--max-restarts=1"], ["--checkpoint=c", "--dp=2", MLP]),
-                ("--max-restarts is needed", ["--elastic"], ["--dp=2", MLP]),
+                ("--elastic needs --max-restarts", ["--elastic"], ["--dp=2", MLP]),
                 ("is for one number of ranks", ["--max-restarts=1", "--elastic"], ["--strategy=four.pbtxt", MLP]),
         ):
             with self.subTest(says=says):

@@ -102,9 +102,9 @@ class TargetTest(TrainerCase):
         train = ["train", "--data=d.npz"]
         for says, *flags in [
                 ("--until-accuracy and --until-loss are given", "--until-accuracy=1", "--until-loss=1"),
-                ("--save-curve is given, but not until what to train", "--save-curve=c.pbtxt"),
-                ("--evaluate-every is given, but not until what", "--evaluate-every=7"),
-                ("c.json is JSON, which nothing reads back", "--until-loss=1", "--save-curve=c.json")]:
+                ("--save-curve needs --until-accuracy or --until-loss", "--save-curve=c.pbtxt"),
+                ("--evaluate-every=7 needs --until-accuracy", "--evaluate-every=7"),
+                ("c.json has another ending; expected .pbtxt", "--until-loss=1", "--save-curve=c.json")]:
             self.assertIn(says, self.call(*train, *flags, "g.pbtxt", code=2).stderr)
         write.npz(self.path("e.npz"), {"train/" + name: array for name, array in models.class_data(200, 1).items()})
         self.assertIn("--until-loss is of a test set, and the data has none",
