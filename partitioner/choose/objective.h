@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "partitioner/papers/time_to_accuracy.h"
+#include "partitioner/cost/time_to_accuracy.h"
 
 namespace partita {
 

@@ -6,7 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "graph/proto_io/proto_io_message.h"
-#include "partitioner/papers/time_to_accuracy.h"
+#include "partitioner/cost/time_to_accuracy.h"
 
 namespace partita {
 

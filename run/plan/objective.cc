@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "partitioner/papers/time_to_accuracy.h"
+#include "partitioner/cost/time_to_accuracy.h"
 #include "partitioner/proto_io/epoch_curve_io.h"
 #include "runtime/base/status.h"
 #include "runtime/train/graph_fields.h"

@@ -11,7 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "graph/ir/model.h"
-#include "partitioner/papers/time_to_accuracy.h"
+#include "partitioner/cost/time_to_accuracy.h"
 #include "proto/report.pb.h"
 #include "proto/run.pb.h"
 #include "runtime/train/trainer.h"

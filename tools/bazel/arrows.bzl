@@ -133,13 +133,11 @@ ARROWS = {
                           " partitioner/cluster partitioner/cost",
     "partitioner/choose": "runtime/base graph graph/value graph/ir graph/derive graph/schedule partitioner" +
                           " partitioner/search partitioner/search/elimination partitioner/search/placement" +
-                          " partitioner/tables partitioner/cluster partitioner/cost partitioner/papers" +
+                          " partitioner/tables partitioner/cluster partitioner/cost" +
                           " partitioner/predict",
-    # The closed forms of papers.
-    "partitioner/papers": "runtime/base graph/value graph/ir partitioner/cost",
     # What was measured of a machine.
     "partitioner/profile": "runtime/base graph/value partitioner/cluster partitioner/cost",
-    "partitioner/proto_io": "runtime/base proto graph/value graph/proto_io partitioner/cluster partitioner/papers" +
+    "partitioner/proto_io": "runtime/base proto graph/value graph/proto_io partitioner/cluster partitioner/cost" +
                             " partitioner/profile",
     # Machines that are known by name, one of which is taken where none is said.
     "partitioner/clusters": "runtime/base graph/schedule partitioner/cluster partitioner/cost partitioner/proto_io",
@@ -182,7 +180,7 @@ ARROWS = {
     "run/solver": "runtime/base partitioner/search/placement",
     "run/plan": "runtime/base proto graph graph/value graph/optimizer graph/ir graph/derive graph/sets graph/given" +
                 " graph/read graph/schedule graph/proto_io ops ops/functors ops/values partitioner partitioner/choose" +
-                " partitioner/cluster partitioner/clusters partitioner/cost partitioner/papers partitioner/predict" +
+                " partitioner/cluster partitioner/clusters partitioner/cost partitioner/predict" +
                 " partitioner/profile partitioner/proto_io runtime/api/backend runtime/api/rank runtime/data runtime/train" +
                 " run/spec run/host run/solver",
     "run/beginning": "runtime/base proto graph/ir graph/text ops runtime/checkpoint/sharded runtime/train run/spec",
@@ -194,7 +192,7 @@ ARROWS = {
     "run": "runtime/base proto graph graph/ir graph/derive graph/given graph/read ops partitioner/choose" +
            " runtime/api runtime/checkpoint" +
            " runtime/checkpoint/sharded runtime/train runtime/train/sharded run/plan run/beginning run/job",
-    "run/train": "runtime/base proto graph/optimizer graph/ir graph/proto_io graph/text partitioner/papers partitioner/proto_io" +
+    "run/train": "runtime/base proto graph/optimizer graph/ir graph/proto_io graph/text partitioner/cost partitioner/proto_io" +
                  " runtime/api runtime/api/job runtime/checkpoint/sharded runtime/data runtime/train" +
                  " runtime/train/sharded run run/spec run/host run/plan run/beginning run/data run/job",
 

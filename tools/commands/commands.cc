@@ -10,7 +10,7 @@ std::vector<Command> TrainerCommands() {
   return {
       TrainCommand(),  EvaluateCommand(),   PredictCommand(), DecodeCommand(),    ScoreCommand(),   ConvertCommand(),
       LaunchCommand(), PostMortemCommand(), PlanCommand(),    CalibrateCommand(), OracleCommand(),  VerifyCommand(),
-      CheckCommand(),  ShowCommand(),       SweepCommand(),   TablesCommand(),    TippingCommand(), VersionCommand(),
+      CheckCommand(),  ShowCommand(),       SweepCommand(),   VersionCommand(),
   };
 }
 

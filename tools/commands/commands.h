@@ -24,8 +24,6 @@ Command PredictCommand();     // predict.cc
 Command ScoreCommand();       // score.cc
 Command ShowCommand();        // show.cc
 Command SweepCommand();       // sweep.cc
-Command TablesCommand();      // tables.cc
-Command TippingCommand();     // tipping.cc
 Command TrainCommand();       // train.cc
 Command VerifyCommand();      // verify.cc
 Command VersionCommand();     // version.cc

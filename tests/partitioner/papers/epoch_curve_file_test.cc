@@ -3,7 +3,7 @@
 
 #include <tuple>
 
-#include "partitioner/papers/time_to_accuracy.h"
+#include "partitioner/cost/time_to_accuracy.h"
 #include "partitioner/proto_io/epoch_curve_io.h"
 
 namespace partita {

@@ -1,5 +1,5 @@
 // The golden table of docs/papers.md 1.6, to 0.1 %.
-#include "partitioner/papers/grid_cost.h"
+#include "tests/partitioner/papers/grid_cost.h"
 
 #include <gtest/gtest.h>
 

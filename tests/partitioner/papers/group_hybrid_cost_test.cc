@@ -1,5 +1,5 @@
 // The golden table of docs/papers.md 3.2, to 0.1 %.
-#include "partitioner/papers/group_hybrid_cost.h"
+#include "tests/partitioner/papers/group_hybrid_cost.h"
 
 #include <gtest/gtest.h>
 

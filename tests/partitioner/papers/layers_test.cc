@@ -1,5 +1,5 @@
 // The layers of shipped networks have the sizes that the papers' tables were made from.
-#include "partitioner/papers/layers.h"
+#include "tests/partitioner/papers/layers.h"
 
 #include <gmock/gmock.h>
 

@@ -1,5 +1,5 @@
 // The golden table of docs/papers.md 14.1, to 0.1 %: strategies evaluated, not searched.
-#include "partitioner/papers/layerwise_cost.h"
+#include "tests/partitioner/papers/layerwise_cost.h"
 
 #include <gtest/gtest.h>
 

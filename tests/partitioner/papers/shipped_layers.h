@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "ops/registry.h"
-#include "partitioner/papers/layers.h"
+#include "tests/partitioner/papers/layers.h"
 #include "tools/models/models.h"
 
 namespace partita {

@@ -1,12 +1,12 @@
 // ParaDL's formulas on a toy network, reckoned by hand to the microsecond; and stages against every cut.
-#include "partitioner/papers/six_strategies.h"
+#include "tests/partitioner/papers/six_strategies.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <random>
 
-#include "partitioner/papers/stages.h"
+#include "tests/partitioner/papers/stages.h"
 
 namespace partita {
 namespace {

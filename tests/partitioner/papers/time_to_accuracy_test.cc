@@ -1,5 +1,5 @@
 // The golden tables of docs/papers.md 14.2, exactly, and curves that are refused.
-#include "partitioner/papers/time_to_accuracy.h"
+#include "partitioner/cost/time_to_accuracy.h"
 
 #include <gmock/gmock.h>
 

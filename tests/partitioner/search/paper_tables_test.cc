@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "partitioner/papers/grid_cost.h"
-#include "partitioner/papers/group_hybrid_cost.h"
-#include "partitioner/papers/layerwise_cost.h"
+#include "tests/partitioner/papers/grid_cost.h"
+#include "tests/partitioner/papers/group_hybrid_cost.h"
+#include "tests/partitioner/papers/layerwise_cost.h"
 #include "partitioner/search/grid_search.h"
 #include "partitioner/search/layerwise_search.h"
 #include "tests/partitioner/papers/shipped_layers.h"

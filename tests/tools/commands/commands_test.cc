@@ -282,7 +282,7 @@ TEST(TrainerFlags, HelpSpeaksOfTheCommandAlone) {
               ::testing::MatchesRegex(" --device=host +device of the ranks \\(default host\\)"));
   EXPECT_THAT(HelpOf("verify", "steps"), HasSubstr("steps to compare (default 3)"));
   EXPECT_THAT(HelpOf("calibrate", "steps"), HasSubstr("steps to measure (default 30)"));
-  EXPECT_THAT(HelpOf("tipping", "mp"), HasSubstr("(default 2)"));
+  EXPECT_THAT(HelpOf("sweep", "mp"), HasSubstr("(default 2)"));
   EXPECT_THAT(HelpOf("sweep", "ranks"), ::testing::Not(HasSubstr("default")));
   EXPECT_THAT(HelpOf("plan", "config"), HasSubstr("JSON"));
   for (const char* flag : {"mock-data", "resize", "bad-files"}) EXPECT_EQ(HelpOf("decode", flag), "") << flag;

@@ -25,9 +25,6 @@ class RefusalTest(TrainerCase):
                 self.refused(2, says, "train", *flags, *outputs, MLP)
         self.refused(2, "GRAPH", "train", *outputs)
         self.refused(2, "--load", "evaluate", "--mock-data", MLP)
-        self.refused(2, "table 'halo' takes --ranks", "tables", "--batch=4", "halo")
-        self.refused(2, "expected one table", "tables", "--ranks=4", "all")
-        self.refused(3, "expected 1 to 8, or a multiple of 8", "tables", "--ranks=12", "nccl")
 
     def test_wrong_output_paths(self):
         for says, flag in [

@@ -80,22 +80,5 @@ class SweepTest(TrainerCase):
         self.assertEqual(len(swept["points"]), 3)
 
 
-class TippingTest(TrainerCase):
-    # docs/papers.md 14.2: only the last doubling is better spent on larger replicas, at 1.42 times their speed.
-    def test_all_that_a_curve_covers(self):
-        text = self.call("tipping", "--speedup=1.42", GNMT).stdout
-        self.assertEqual([row.split()[0] for row in text.splitlines()[2:-1]], ["2", "4", "8"])
-        self.assertIn("2048 samples a device, replicas on 2 devices 1.42 times as fast", text)
-        self.assertTrue(text.endswith("the hybrid is sooner from 8 devices on\n"), text)
-        self.assertEqual(text, self.call("tipping", "--device-batch=2048", "--mp=2", "--ranks=8", "--speedup=1.42",
-                                         GNMT).stdout)
-        self.assertIn("the hybrid is nowhere sooner", self.call("tipping", "--speedup=1.4", GNMT).stdout)
-
-    def test_refusals(self):
-        self.refused(3, "gnmt.pbtxt: ", "tipping", "--ranks=16", GNMT)
-        self.refused(2, "2 or more devices a replica", "tipping", "--mp=1", GNMT)
-        self.refused(2, "2 or more devices a replica", "tipping", "--device-batch=16384", GNMT)
-
-
 if __name__ == "__main__":
     unittest.main()

@@ -61,7 +61,6 @@ class PassesTest(TrainerCase):
         plain = self.call("plan", MLP).stdout
         self.assertEqual(self.call("plan", "--explain=false", "--repair=false", MLP).stdout, plain)
         self.call("train", "--mock-data", "--batch=8", "--steps=1", "--evaluate-every=0", MLP)
-        self.call("tables", "--batch=0", "halo")
 
 
 if __name__ == "__main__":
