@@ -3,6 +3,7 @@
 #include "absl/strings/str_split.h"
 #include "graph/proto_io/proto_io.h"
 #include "graph/read/model_entries.h"
+#include "importer/import_model.h"
 #include "ops/registry.h"
 #include "partitioner/data_model_strategy.h"
 #include "run/plan/chosen_strategy.h"
@@ -73,7 +74,12 @@ absl::StatusOr<Strategy> StrategyOfSizes(const RunSpec& spec, const Graph& forwa
 }  // namespace
 
 absl::StatusOr<Model> ReadModel(const RunSpec& spec) {
-  ASSIGN_OR_RETURN(Model model, LoadModel(spec.model().graph(), Ops()));
+  const std::string& path = spec.model().graph();
+  if (IsExportedProgram(path)) {
+    ASSIGN_OR_RETURN(ImportedModel imported, ImportModel(path, Ops()));
+    return Sized(spec, std::move(imported.model));
+  }
+  ASSIGN_OR_RETURN(Model model, LoadModel(path, Ops()));
   return Sized(spec, std::move(model));
 }
 

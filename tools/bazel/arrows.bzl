@@ -173,6 +173,9 @@ ARROWS = {
                      " runtime/train/sharded",
     "runtime/decode": "runtime/base graph/value graph/ir runtime/data runtime/api runtime/train",
 
+    # Models of others as graphs.
+    "importer": "runtime/base graph/value graph/ir graph/read runtime/checkpoint",
+
     # From the description of a run to its session: no flags of a command line, no output, no exit.
     "run/spec": "proto runtime/base graph/value",
     "run/host": "runtime/device/host ops/host/timing",
@@ -182,7 +185,7 @@ ARROWS = {
                 " graph/read graph/schedule graph/proto_io ops ops/functors ops/values partitioner partitioner/choose" +
                 " partitioner/cluster partitioner/clusters partitioner/cost partitioner/predict" +
                 " partitioner/profile partitioner/proto_io runtime/api/backend runtime/api/rank runtime/data runtime/train" +
-                " run/spec run/host run/solver",
+                " importer run/spec run/host run/solver",
     "run/beginning": "runtime/base proto graph/ir graph/text ops runtime/checkpoint/sharded runtime/train run/spec",
     "run/data": "runtime/base proto graph/value graph/ir graph/proto_io runtime/device/host runtime/data" +
                 " runtime/data/arrays runtime/data/pairs runtime/data/pictures runtime/data/text runtime/train" +

@@ -1,8 +1,14 @@
-// `trainer convert`: a checkpoint, whatever the ranks were that wrote it, as one file that everybody reads.
+// `trainer convert`: a checkpoint, whatever the ranks were that wrote it, as one file that everybody reads; or what a
+// program that PyTorch exported holds, its graph or its weights.
 #include "runtime/checkpoint/sharded/convert.h"
 
 #include <vector>
 
+#include "graph/proto_io/proto_io.h"
+#include "graph/proto_io/proto_io_message.h"
+#include "importer/import_model.h"
+#include "ops/registry.h"
+#include "runtime/base/status.h"
 #include "runtime/checkpoint/sharded/checkpoint_folder.h"
 #include "tools/commands/commands.h"
 #include "tools/program/exit_code.h"
@@ -10,9 +16,24 @@
 namespace partita {
 namespace {
 
+// The graph of an exported program, or its weights, by the ending of --output.
+absl::StatusOr<int> ConvertExported(const ContextOf<RunSpec>& context) {
+  const std::string& output = context.spec.predict().output();
+  ASSIGN_OR_RETURN(const ImportedModel imported, ImportModel(context.spec.model().graph(), Ops()));
+  if (FormatOf(output).ok()) {
+    RETURN_IF_ERROR(SaveModel(imported.model, output));
+    context.out << fmt::format("{}: a graph of {} nodes\n", output, imported.model.graph.nodes().size());
+  } else {
+    RETURN_IF_ERROR(SaveWeights(imported, output));
+    context.out << fmt::format("{}: {} states\n", output, imported.states.size());
+  }
+  return kExitFinished;
+}
+
 absl::StatusOr<int> Convert(const ContextOf<RunSpec>& context) {
   const RunSpec& spec = context.spec;
   const std::string& folder = spec.model().graph();
+  if (IsExportedProgram(folder)) return ConvertExported(context);
   ASSIGN_OR_RETURN(const std::vector<int64_t> steps, CheckpointSteps(SystemDisk(), ResolveLink(folder)));
   if (!steps.empty()) {
     return InvalidArgument("{}: is a folder of checkpoints; expected one checkpoint, e.g. {}", folder,
@@ -28,7 +49,9 @@ absl::StatusOr<int> Convert(const ContextOf<RunSpec>& context) {
 }  // namespace
 
 Command ConvertCommand() {
-  return {"convert", "write a checkpoint as one .safetensors file", "CHECKPOINT", Runs<RunSpec>(Convert)};
+  return {"convert",
+          "write a checkpoint as one .safetensors file; of an exported program (.pt2) the graph or the weights",
+          "CHECKPOINT", Runs<RunSpec>(Convert)};
 }
 
 }  // namespace partita

@@ -1,0 +1,276 @@
+#include "importer/import_model.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <set>
+#include <span>
+#include <utility>
+
+#include "graph/read/verify_model.h"
+#include "graph/value/node_name.h"
+#include "runtime/base/check.h"
+#include "runtime/base/file_name.h"
+#include "runtime/base/input_file.h"
+#include "runtime/base/status.h"
+#include "runtime/checkpoint/safetensors.h"
+
+namespace partita {
+namespace {
+
+using namespace torch_export;
+
+constexpr size_t kMostReasons = 20;
+
+struct NamesOfArgument {
+  std::vector<std::string> operator()(const TensorName& tensor) const { return {tensor.name}; }
+  std::vector<std::string> operator()(const TensorNames& tensors) const { return tensors.names; }
+  template <typename T>
+  std::vector<std::string> operator()(const T&) const {
+    return {};
+  }
+};
+
+std::vector<std::string> ReadsOf(const torch_export::Node& node) {
+  std::vector<std::string> reads;
+  for (const auto& [name, argument] : node.arguments) {
+    for (const std::string& tensor : std::visit(NamesOfArgument(), argument)) {
+      if (!tensor.empty()) reads.push_back(tensor);
+    }
+  }
+  return reads;
+}
+
+std::string Written(const torch_export::Node& node) {
+  return IsInPlace(node.target) ? OptionalTensorOf(node, "self") : std::string();
+}
+
+// What the losses and metrics need. Steps of counters, checks of sizes and masks that nothing reads are not among it.
+std::vector<bool> NeededNodes(const ExportedProgram& program, const std::vector<std::string>& results) {
+  std::set<std::string> needed(results.begin(), results.end());
+  std::vector<bool> nodes(program.nodes.size(), false);
+  for (size_t i = program.nodes.size(); i-- > 0;) {
+    const torch_export::Node& node = program.nodes[i];
+    const auto is_needed = [&needed](const std::string& name) { return !name.empty() && needed.contains(name); };
+    nodes[i] = std::ranges::any_of(node.outputs, is_needed) || is_needed(Written(node));
+    if (!nodes[i]) continue;
+    for (std::string& name : ReadsOf(node)) needed.insert(std::move(name));
+  }
+  return nodes;
+}
+
+// The inputs that ops of images read first.
+std::set<std::string> ImagesOf(const ExportedProgram& program) {
+  std::set<std::string> images;
+  for (const torch_export::Node& node : program.nodes) {
+    const std::string op = OpOf(node.target);
+    if (!op.starts_with("conv") && op.find("pool") == std::string::npos && !op.starts_with("batch_norm")) continue;
+    for (const char* const argument : {"input", "self"}) images.insert(OptionalTensorOf(node, argument));
+  }
+  return images;
+}
+
+std::string Place(const torch_export::Node& node) {
+  const std::string name = node.outputs.empty() ? "" : node.outputs[0];
+  return fmt::format("node {} ({}{})", Quoted(name), node.target, node.module.empty() ? "" : " of " + node.module);
+}
+
+absl::Status TranslateNode(Translator& translator, const torch_export::Node& node) {
+  const Translate translate = FindTranslation(node.target);
+  if (translate == nullptr) return InvalidArgument("there is no translation of this op");
+  if (node.outputs.empty() || node.outputs[0].empty()) return InvalidArgument("its result is no tensor");
+  RETURN_IF_ERROR(translate(translator, node));
+  if (const std::string written = Written(node); !written.empty()) {
+    ASSIGN_OR_RETURN(Imported value, translator.Get(node.outputs[0]));
+    translator.Bind(written, std::move(value));
+  }
+  return absl::OkStatus();
+}
+
+// A result that others view would have to change with it.
+std::set<std::string> ViewsOf(const ExportedProgram& program) {
+  std::set<std::string> views;
+  for (const torch_export::Node& node : program.nodes) {
+    const std::string op = OpOf(node.target);
+    constexpr const char* kViews[] = {"view",   "slice", "select", "transpose", "permute", "t",      "expand",
+                                      "unbind", "split", "chunk",  "unsqueeze", "squeeze", "flatten"};
+    if (std::ranges::find(kViews, op) != std::end(kViews)) views.insert(node.outputs.begin(), node.outputs.end());
+  }
+  return views;
+}
+
+absl::Status TranslateNodes(const ExportedProgram& program, const std::vector<bool>& needed, Translator& translator) {
+  const std::set<std::string> views = ViewsOf(program);
+  std::vector<std::string> reasons;
+  std::set<std::string> missing;  // results of nodes that have no translation: what reads them has none either
+  size_t failed = 0;
+  for (size_t i = 0; i < program.nodes.size(); ++i) {
+    const torch_export::Node& node = program.nodes[i];
+    if (!needed[i]) continue;
+    const bool follows =
+        std::ranges::any_of(ReadsOf(node), [&](const std::string& name) { return missing.contains(name); });
+    absl::Status status;
+    if (!follows) {
+      status = views.contains(Written(node)) ? InvalidArgument("it writes into a part of another tensor")
+                                             : TranslateNode(translator, node);
+    }
+    if (!follows && status.ok()) continue;
+    missing.insert(node.outputs.begin(), node.outputs.end());
+    missing.insert(Written(node));
+    missing.erase("");
+    if (follows) continue;
+    ++failed;
+    if (reasons.size() < kMostReasons)
+      reasons.push_back(fmt::format("{}: {}", Place(node), std::string(status.message())));
+  }
+  if (failed == 0) return absl::OkStatus();
+  const std::string more = failed > reasons.size() ? fmt::format("; and {} more", failed - reasons.size()) : "";
+  return InvalidArgument("{}: {} of its {} nodes cannot be read: {}{}", program.path, failed, program.nodes.size(),
+                         fmt::join(reasons, "; "), more);
+}
+
+template <typename T>
+void Append(double value, std::string& bytes) {
+  const T element = static_cast<T>(value);
+  bytes.append(reinterpret_cast<const char*>(&element), sizeof(T));
+}
+
+double HalfToDouble(uint16_t bits) {
+  const double sign = (bits & 0x8000) != 0 ? -1 : 1;
+  const int exponent = (bits >> 10) & 31, mantissa = bits & 1023;
+  if (exponent == 0) return sign * std::ldexp(mantissa, -24);
+  if (exponent == 31) return mantissa == 0 ? sign * INFINITY : NAN;
+  return sign * std::ldexp(1024 + mantissa, exponent - 25);
+}
+
+// Element `at` of the storage.
+absl::StatusOr<double> ElementOf(const std::string& storage, ScalarType type, int64_t at) {
+  const auto read = [&]<typename T>(T value) {
+    std::memcpy(&value, storage.data() + at * static_cast<int64_t>(sizeof(T)), sizeof(T));
+    return value;
+  };
+  switch (type) {
+    case ScalarType::kF32:
+      return read(float());
+    case ScalarType::kF64:
+      return read(double());
+    case ScalarType::kF16:
+      return HalfToDouble(read(uint16_t()));
+    case ScalarType::kBF16: {
+      const uint32_t bits = static_cast<uint32_t>(read(uint16_t())) << 16;
+      float value;
+      std::memcpy(&value, &bits, sizeof(value));
+      return value;
+    }
+    case ScalarType::kI32:
+      return read(int32_t());
+    case ScalarType::kI64:
+      return static_cast<double>(read(int64_t()));
+    case ScalarType::kU8:
+      return read(uint8_t());
+    default:
+      return InvalidArgument("its element type is {}, which is not read", Name(type));
+  }
+}
+
+}  // namespace
+
+bool IsExportedProgram(const std::string& path) { return HasEnding(path, ".pt2"); }
+
+absl::StatusOr<ImportedModel> ImportModel(const std::string& path, const OpRegistry& registry) {
+  ImportedModel imported;
+  ASSIGN_OR_RETURN(imported.program, ReadExportedProgram(path));
+  const ExportedProgram& program = imported.program;
+  std::vector<std::string> scalars;
+  for (const std::string& name : program.outputs) {
+    const auto meta = program.tensors.find(name);
+    if (meta != program.tensors.end() && meta->second.sizes.empty()) scalars.push_back(name);
+  }
+  if (scalars.empty()) {
+    return InvalidArgument(
+        "{}: the module returns no scalar; expected its loss: export a module whose forward takes the labels and "
+        "returns "
+        "the loss",
+        path);
+  }
+  Translator translator(program, registry);
+  translator.SetImages(ImagesOf(program));
+  RETURN_IF_ERROR(TranslateNodes(program, NeededNodes(program, scalars), translator));
+  std::vector<std::string> names;
+  for (const std::string& scalar : scalars) {
+    ASSIGN_OR_RETURN(const Imported value, translator.Get(scalar));
+    names.push_back(value.node);
+  }
+  const std::vector<std::string> metrics(names.begin() + 1, names.end());
+  absl::StatusOr<Graph> graph = translator.assembler().Finish(names[0], metrics);
+  if (!graph.ok()) return WithContext(path, graph.status());
+  imported.model.graph = *std::move(graph);
+  std::string name = path.substr(path.rfind('/') + 1);
+  name = name.substr(0, name.rfind('.'));
+  imported.model.name = CheckNodeName(name).ok() ? name : "exported";
+  imported.states = translator.states();
+  return imported;
+}
+
+absl::Status SaveWeights(const ImportedModel& imported, const std::string& path) {
+  const Graph& graph = imported.model.graph;
+  std::vector<std::string> bytes;
+  std::vector<NamedTensor> tensors;
+  bytes.reserve(imported.states.size());
+  for (const ImportedState& state : imported.states) {
+    const TensorType& type = graph.type(graph.Find(state.name));
+    ASSIGN_OR_RETURN(std::string one, ReadWeight(imported, state, type.dtype));
+    bytes.push_back(std::move(one));
+    tensors.push_back({state.name,
+                       type.dtype,
+                       {type.shape.begin(), type.shape.end()},
+                       std::as_bytes(std::span(bytes.back().data(), bytes.back().size()))});
+  }
+  return SaveSafetensors(path, tensors, {});
+}
+
+absl::StatusOr<std::string> ReadWeight(const ImportedModel& imported, const ImportedState& state, DType type) {
+  const ExportedProgram& program = imported.program;
+  const auto found = program.weights.find(state.name);
+  CHECK(found != program.weights.end());
+  const StoredWeight& weight = found->second;
+  const TensorMeta& meta = weight.meta;
+  ASSIGN_OR_RETURN(InputFile file, InputFile::Open(program.path));
+  if (weight.begin + weight.bytes > file.size()) return InvalidArgument("{}: the file became shorter", program.path);
+  RETURN_IF_ERROR(file.Skip(weight.begin));
+  std::string storage;
+  RETURN_IF_ERROR(file.Append(weight.bytes, storage));
+  Shape shape;
+  std::vector<int64_t> strides;
+  for (const int d : state.order) {
+    shape.push_back(meta.sizes[static_cast<size_t>(d)].value);
+    strides.push_back(meta.strides[static_cast<size_t>(d)]);
+  }
+  std::string bytes;
+  bytes.reserve(static_cast<size_t>(Elements(shape) * SizeOf(type)));
+  IntList at(shape.size(), 0);
+  for (int64_t left = Elements(shape); left > 0; --left) {
+    int64_t place = meta.offset;
+    for (size_t d = 0; d < shape.size(); ++d) place += at[d] * strides[d];
+    const absl::StatusOr<double> element = ElementOf(storage, meta.type, place);
+    if (!element.ok())
+      return WithContext(fmt::format("{}: weight {}", program.path, Quoted(state.name)), element.status());
+    if (type == DType::kF64) {
+      Append<double>(*element, bytes);
+    } else if (type == DType::kI32) {
+      Append<int32_t>(*element, bytes);
+    } else {
+      Append<float>(*element, bytes);
+    }
+    for (size_t d = shape.size(); d-- > 0;) {
+      if (++at[d] < shape[d]) break;
+      at[d] = 0;
+    }
+  }
+  return bytes;
+}
+
+}  // namespace partita

@@ -1,0 +1,38 @@
+// A model of PyTorch that torch.export saved (.pt2), as a graph of ours with its weights.
+#ifndef PARTITA_IMPORTER_IMPORT_MODEL_H_
+#define PARTITA_IMPORTER_IMPORT_MODEL_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "graph/ir/model.h"
+#include "importer/exported_program.h"
+#include "importer/translator.h"
+
+namespace partita {
+
+struct ImportedModel {
+  Model model;  // its optimizer and learning rate are the defaults; parameters have the module's names
+  torch_export::ExportedProgram program;
+  std::vector<torch_export::ImportedState> states;
+};
+
+// By its name.
+bool IsExportedProgram(const std::string& path);
+
+// The module's forward pass with its loss, the first scalar that it returns; further scalars are metrics. The graph has
+// the batch of the example that was exported, and fits others where the export's was dynamic.
+// kInvalidArgument: errors of ReadExportedProgram; or all nodes that have no translation, with op, module and reason.
+absl::StatusOr<ImportedModel> ImportModel(const std::string& path, const OpRegistry& registry);
+
+// Writes all weights as safetensors, under the module's names, in the order and type of the graph's states.
+absl::Status SaveWeights(const ImportedModel& imported, const std::string& path);
+
+// One weight's bytes in the order and type of the graph's state, little-endian f32, f64 or i32.
+absl::StatusOr<std::string> ReadWeight(const ImportedModel& imported, const torch_export::ImportedState& state,
+                                       DType type);
+
+}  // namespace partita
+
+#endif  // PARTITA_IMPORTER_IMPORT_MODEL_H_

@@ -1,0 +1,373 @@
+// Layers: products, convolutions, norms, pools, attention, tables, and losses.
+#include <algorithm>
+#include <cmath>
+
+#include "importer/translator.h"
+#include "runtime/base/status.h"
+
+namespace partita::torch_export {
+namespace {
+
+absl::StatusOr<std::string> Biased(Translator& translator, const std::string& node, const std::string& bias,
+                                   const std::string& name) {
+  if (bias.empty()) return node;
+  ASSIGN_OR_RETURN(const Imported b, translator.GetParameter(bias, {0}, Beginning::kZeros));
+  return translator.Add(name, "bias", {node, b.node});
+}
+
+// The order with that dimension of PyTorch last, and the others as they were.
+Order WithLast(const Order& order, int dimension) {
+  Order ordered = order;
+  std::erase(ordered, dimension);
+  ordered.push_back(dimension);
+  return ordered;
+}
+
+// x [..., k] times a matrix, over 2 or 3 dimensions.
+absl::StatusOr<Imported> TimesMatrix(Translator& translator, const Imported& value, const std::string& matrix,
+                                     bool transposed, const std::string& bias, const std::string& name) {
+  ASSIGN_OR_RETURN(Imported x, translator.In(value, WithLast(value.order, static_cast<int>(value.rank()) - 1), name));
+  ASSIGN_OR_RETURN(const Imported w, translator.GetParameter(matrix, InOrder(2), Beginning::kWeights));
+  const Shape shape = translator.ShapeOf(x.node);
+  std::string node = x.node;
+  const bool joined = shape.size() > 3;
+  if (joined) {
+    ASSIGN_OR_RETURN(node,
+                     translator.Add(name + ".rows", "reshape", {node},
+                                    {{"shape", Shape{-1, Elements(shape) / shape[0] / shape.back(), shape.back()}}}));
+  }
+  const std::string last = joined ? name + ".product" : name;
+  ASSIGN_OR_RETURN(node, translator.Add(bias.empty() ? last : name + ".matmul", "matmul", {node, w.node},
+                                        {{"transpose_w", transposed}}));
+  ASSIGN_OR_RETURN(node, Biased(translator, node, bias, last));
+  if (joined) {
+    Shape whole = shape;
+    whole[0] = -1;
+    whole[whole.size() - 1] = translator.ShapeOf(node).back();
+    ASSIGN_OR_RETURN(node, translator.Add(name, "reshape", {node}, {{"shape", whole}}));
+  }
+  return Imported{std::move(node), x.order};
+}
+
+absl::Status Linear(Translator& translator, const Node& node) {
+  ASSIGN_OR_RETURN(const std::string input, TensorOf(node, "input"));
+  ASSIGN_OR_RETURN(const std::string weight, TensorOf(node, "weight"));
+  ASSIGN_OR_RETURN(const Imported x, translator.Get(input));
+  ASSIGN_OR_RETURN(Imported y,
+                   TimesMatrix(translator, x, weight, true, OptionalTensorOf(node, "bias"), node.outputs[0]));
+  translator.Bind(node.outputs[0], std::move(y));
+  return absl::OkStatus();
+}
+
+absl::Status AddedProduct(Translator& translator, const Node& node) {
+  if (NumberOf(node, "beta", 1) != 1 || NumberOf(node, "alpha", 1) != 1) return InvalidArgument("factors other than 1");
+  ASSIGN_OR_RETURN(const std::string bias, TensorOf(node, "self"));
+  ASSIGN_OR_RETURN(const std::string left, TensorOf(node, "mat1"));
+  ASSIGN_OR_RETURN(const std::string right, TensorOf(node, "mat2"));
+  if (translator.SizesOf(bias).size() != 1) return InvalidArgument("its first operand is no vector");
+  ASSIGN_OR_RETURN(const Imported x, translator.Get(left));
+  ASSIGN_OR_RETURN(Imported y, TimesMatrix(translator, x, right, false, bias, node.outputs[0]));
+  translator.Bind(node.outputs[0], std::move(y));
+  return absl::OkStatus();
+}
+
+// matmul, bmm, mm: of two activations, or of one and a matrix.
+absl::Status Product(Translator& translator, const Node& node) {
+  const std::string& name = node.outputs[0];
+  ASSIGN_OR_RETURN(const std::string left, TensorOf(node, "self"));
+  ASSIGN_OR_RETURN(const std::string right, TensorOf(node, node.arguments.contains("other") ? "other" : "mat2"));
+  ASSIGN_OR_RETURN(Imported x, translator.Get(left));
+  ASSIGN_OR_RETURN(Imported y, translator.Get(right));
+  if (y.rank() == 2 && x.rank() >= 2) {
+    ASSIGN_OR_RETURN(Imported product, TimesMatrix(translator, x, right, false, "", name));
+    translator.Bind(name, std::move(product));
+    return absl::OkStatus();
+  }
+  if (x.rank() < 3 || y.rank() < 3) return InvalidArgument("a product of {} and {} dimensions", x.rank(), y.rank());
+  // The last two dimensions may be exchanged in memory: then the product reads them so.
+  const auto settled = [&](const Imported& value, bool& exchanged) {
+    Order plain = InOrder(value.rank()), other = plain;
+    std::swap(other[other.size() - 2], other[other.size() - 1]);
+    exchanged = value.order == other;
+    return translator.In(value, exchanged ? other : plain, name);
+  };
+  bool x_exchanged = false, y_exchanged = false;
+  ASSIGN_OR_RETURN(x, settled(x, x_exchanged));
+  ASSIGN_OR_RETURN(y, settled(y, y_exchanged));
+  ASSIGN_OR_RETURN(std::string product, translator.Add(name, "batch_matmul", {x.node, y.node},
+                                                       {{"transpose_x", x_exchanged}, {"transpose_y", y_exchanged}}));
+  translator.Bind(name, {std::move(product), InOrder(std::max(x.rank(), y.rank()))});
+  return absl::OkStatus();
+}
+
+absl::Status Convolution(Translator& translator, const Node& node) {
+  const std::string& name = node.outputs[0];
+  ASSIGN_OR_RETURN(const std::string input, TensorOf(node, "input"));
+  ASSIGN_OR_RETURN(const std::string weight, TensorOf(node, "weight"));
+  ASSIGN_OR_RETURN(Imported x, translator.Get(input));
+  if (x.rank() != 4) return InvalidArgument("its input has {} dimensions; expected 4, a batch of images", x.rank());
+  ASSIGN_OR_RETURN(x, translator.In(x, kChannelsLast, name));
+  ASSIGN_OR_RETURN(const Imported w, translator.GetParameter(weight, kChannelsLast, Beginning::kWeights));
+  const IntList stride = RepeatedOf(node, "stride", {1, 1}, 2), dilation = RepeatedOf(node, "dilation", {1, 1}, 2);
+  IntList around = RepeatedOf(node, "padding", {0, 0}, 2);
+  IntList padding = {around[0], around[0], around[1], around[1]};
+  if (const auto found = node.arguments.find("padding"); found != node.arguments.end()) {
+    const auto* const word = std::get_if<std::string>(&found->second);
+    if (word != nullptr && *word == "same") {
+      const Shape kernel = translator.ShapeOf(w.node);
+      for (int d = 0; d < 2; ++d) {
+        const int64_t whole = dilation[d] * (kernel[1 + d] - 1);
+        padding[2 * d] = whole / 2;
+        padding[2 * d + 1] = whole - whole / 2;
+      }
+    } else if (word != nullptr && *word != "valid") {
+      return InvalidArgument("padding is {}", *word);
+    }
+  }
+  const std::string bias = OptionalTensorOf(node, "bias");
+  ASSIGN_OR_RETURN(std::string y, translator.Add(bias.empty() ? name : name + ".conv2d", "conv2d", {x.node, w.node},
+                                                 {{"stride", stride},
+                                                  {"padding", padding},
+                                                  {"dilation", dilation},
+                                                  {"groups", IntegerOf(node, "groups", 1)}}));
+  ASSIGN_OR_RETURN(y, Biased(translator, y, bias, name));
+  translator.Bind(name, {std::move(y), kChannelsLast});
+  return absl::OkStatus();
+}
+
+// A parameter of a norm, or a constant in its place.
+absl::StatusOr<std::string> OfNorm(Translator& translator, const Node& node, const std::string& argument, int64_t size,
+                                   double value) {
+  const std::string tensor = OptionalTensorOf(node, argument);
+  if (tensor.empty()) {
+    return translator.Add(node.outputs[0] + "." + argument, "constant", {}, {{"shape", Shape{size}}, {"value", value}});
+  }
+  ASSIGN_OR_RETURN(const Imported parameter,
+                   translator.GetParameter(tensor, {0}, value == 1 ? Beginning::kOnes : Beginning::kZeros));
+  return parameter.node;
+}
+
+absl::Status BatchNorm(Translator& translator, const Node& node) {
+  const std::string& name = node.outputs[0];
+  ASSIGN_OR_RETURN(const std::string input, TensorOf(node, "input"));
+  ASSIGN_OR_RETURN(Imported x, translator.Get(input));
+  if (!SwitchOf(node, "training", false)) {
+    return InvalidArgument("a batch norm of a module in evaluation; call module.train() before torch.export.export");
+  }
+  if (x.rank() != 4 && x.rank() != 2) return InvalidArgument("its input has {} dimensions; expected 2 or 4", x.rank());
+  ASSIGN_OR_RETURN(x, translator.In(x, x.rank() == 4 ? kChannelsLast : InOrder(2), name));
+  const int64_t channels = translator.ShapeOf(x.node).back();
+  const std::string mean = OptionalTensorOf(node, "running_mean"), variance = OptionalTensorOf(node, "running_var");
+  if (mean.empty() || variance.empty()) return InvalidArgument("a batch norm without running statistics");
+  ASSIGN_OR_RETURN(const std::string gamma, OfNorm(translator, node, "weight", channels, 1));
+  ASSIGN_OR_RETURN(const std::string beta, OfNorm(translator, node, "bias", channels, 0));
+  ASSIGN_OR_RETURN(const Imported running_mean, translator.GetState(mean, 0));
+  ASSIGN_OR_RETURN(const Imported running_variance, translator.GetState(variance, 1));
+  ASSIGN_OR_RETURN(
+      std::string y,
+      translator.Add(name, "batch_norm", {x.node, gamma, beta, running_mean.node, running_variance.node},
+                     {{"epsilon", NumberOf(node, "eps", 1e-5)}, {"momentum", NumberOf(node, "momentum", 0.1)}}));
+  translator.Bind(name, {std::move(y), x.order});
+  return absl::OkStatus();
+}
+
+absl::Status LayerNorm(Translator& translator, const Node& node) {
+  const std::string& name = node.outputs[0];
+  ASSIGN_OR_RETURN(const std::string input, TensorOf(node, "input"));
+  ASSIGN_OR_RETURN(Imported x, translator.Get(input));
+  const IntList normalized = IntegersOf(node, "normalized_shape", {});
+  if (normalized.size() != 1) return InvalidArgument("it normalizes {} dimensions; 1 is read", normalized.size());
+  ASSIGN_OR_RETURN(x, translator.In(x, WithLast(x.order, static_cast<int>(x.rank()) - 1), name));
+  ASSIGN_OR_RETURN(const std::string gamma, OfNorm(translator, node, "weight", normalized[0], 1));
+  ASSIGN_OR_RETURN(const std::string beta, OfNorm(translator, node, "bias", normalized[0], 0));
+  ASSIGN_OR_RETURN(
+      x.node, translator.Add(name, "layer_norm", {x.node, gamma, beta}, {{"epsilon", NumberOf(node, "eps", 1e-5)}}));
+  translator.Bind(name, std::move(x));
+  return absl::OkStatus();
+}
+
+// The padding in front, and that behind by which the windows make as many rows and columns as the result has: with
+// ceil_mode that is more than the module says.
+IntList PaddingOf(const IntList& padding, const IntList& kernel, const IntList& stride, const Shape& before,
+                  const std::vector<Size>& result) {
+  IntList around;
+  for (int d = 0; d < 2; ++d) {
+    const int64_t needed = (result[2 + d].value - 1) * stride[d] + kernel[d] - before[1 + d] - padding[d];
+    around.push_back(padding[d]);
+    around.push_back(std::max<int64_t>(needed, 0));
+  }
+  return around;
+}
+
+absl::Status Pool(Translator& translator, const Node& node) {
+  const std::string& name = node.outputs[0];
+  const bool largest = OpOf(node.target).starts_with("max_pool");
+  ASSIGN_OR_RETURN(const std::string self, TensorOf(node, "self"));
+  ASSIGN_OR_RETURN(Imported x, translator.Get(self));
+  if (x.rank() != 4 || !translator.IsKnown(name))
+    return InvalidArgument("its input has {} dimensions; expected 4", x.rank());
+  ASSIGN_OR_RETURN(x, translator.In(x, kChannelsLast, name));
+  const IntList kernel = RepeatedOf(node, "kernel_size", {}, 2);
+  if (kernel.size() != 2) return InvalidArgument("its kernel has {} sizes", kernel.size());
+  IntList stride = RepeatedOf(node, "stride", kernel, 2);
+  if (stride.empty()) stride = kernel;
+  const IntList padding = RepeatedOf(node, "padding", {0, 0}, 2);
+  for (const int64_t dilation : RepeatedOf(node, "dilation", {1, 1}, 2)) {
+    if (dilation != 1) return InvalidArgument("a pool with dilation {}", dilation);
+  }
+  if (!largest && node.arguments.contains("divisor_override") && IsNumber(node, "divisor_override")) {
+    return InvalidArgument("an average pool with a divisor of its own");
+  }
+  if (!largest && SwitchOf(node, "ceil_mode", false)) return InvalidArgument("an average pool with ceil_mode");
+  Attributes attributes = {
+      {"kernel", kernel},
+      {"stride", stride},
+      {"padding", PaddingOf(padding, kernel, stride, translator.ShapeOf(x.node), translator.SizesOf(name))}};
+  if (!largest) attributes.Set("count_padding", SwitchOf(node, "count_include_pad", true));
+  ASSIGN_OR_RETURN(x.node,
+                   translator.Add(name, largest ? "max_pool" : "average_pool", {x.node}, std::move(attributes)));
+  translator.Bind(name, std::move(x));
+  return absl::OkStatus();
+}
+
+absl::Status AdaptivePool(Translator& translator, const Node& node) {
+  const std::string& name = node.outputs[0];
+  ASSIGN_OR_RETURN(const std::string self, TensorOf(node, "self"));
+  ASSIGN_OR_RETURN(Imported x, translator.Get(self));
+  if (x.rank() != 4 || !translator.IsKnown(name))
+    return InvalidArgument("its input has {} dimensions; expected 4", x.rank());
+  ASSIGN_OR_RETURN(x, translator.In(x, kChannelsLast, name));
+  const Shape shape = translator.ShapeOf(x.node);
+  const std::vector<Size>& result = translator.SizesOf(name);
+  IntList kernel;
+  for (int d = 0; d < 2; ++d) {
+    if (result[2 + d].value < 1 || shape[1 + d] % result[2 + d].value != 0) {
+      return InvalidArgument("{} rows or columns do not divide into {}", shape[1 + d], result[2 + d].value);
+    }
+    kernel.push_back(shape[1 + d] / result[2 + d].value);
+  }
+  ASSIGN_OR_RETURN(x.node, translator.Add(name, "average_pool", {x.node}, {{"kernel", kernel}, {"stride", kernel}}));
+  translator.Bind(name, std::move(x));
+  return absl::OkStatus();
+}
+
+absl::Status Softmax(Translator& translator, const Node& node) {
+  const std::string& name = node.outputs[0];
+  ASSIGN_OR_RETURN(const std::string self, TensorOf(node, "self"));
+  ASSIGN_OR_RETURN(Imported x, translator.Get(self));
+  ASSIGN_OR_RETURN(const int dimension, DimensionOf(IntegerOf(node, "dim", -1), x.rank()));
+  ASSIGN_OR_RETURN(x, translator.In(x, WithLast(x.order, dimension), name));
+  const std::string op = OpOf(node.target).find("log") == std::string::npos ? "softmax" : "log_softmax";
+  ASSIGN_OR_RETURN(x.node, translator.Add(name, op, {x.node}));
+  translator.Bind(name, std::move(x));
+  return absl::OkStatus();
+}
+
+absl::Status Attention(Translator& translator, const Node& node) {
+  const std::string& name = node.outputs[0];
+  const Order heads_inside = {0, 2, 1, 3};
+  std::vector<std::string> inputs;
+  for (const char* const argument : {"query", "key", "value"}) {
+    ASSIGN_OR_RETURN(const std::string tensor, TensorOf(node, argument));
+    ASSIGN_OR_RETURN(Imported value, translator.Get(tensor));
+    if (value.rank() != 4) return InvalidArgument("{} has {} dimensions; expected 4", argument, value.rank());
+    ASSIGN_OR_RETURN(value, translator.In(value, heads_inside, name));
+    inputs.push_back(value.node);
+  }
+  if (!OptionalTensorOf(node, "attn_mask").empty()) return InvalidArgument("an attention with a mask");
+  if (NumberOf(node, "dropout_p", 0) != 0) return InvalidArgument("an attention with dropout");
+  ASSIGN_OR_RETURN(std::string y, translator.Add(name, "scaled_dot_product_attention", inputs,
+                                                 {{"scale", NumberOf(node, "scale", 0)},
+                                                  {"causal", SwitchOf(node, "is_causal", false)}}));
+  translator.Bind(name, {std::move(y), heads_inside});
+  return absl::OkStatus();
+}
+
+absl::Status Embedding(Translator& translator, const Node& node) {
+  const std::string& name = node.outputs[0];
+  ASSIGN_OR_RETURN(const std::string weight, TensorOf(node, "weight"));
+  ASSIGN_OR_RETURN(const std::string indices, TensorOf(node, "indices"));
+  if (SwitchOf(node, "scale_grad_by_freq", false)) return InvalidArgument("gradients that are scaled by frequency");
+  ASSIGN_OR_RETURN(const Imported table, translator.GetParameter(weight, InOrder(2), Beginning::kTable));
+  ASSIGN_OR_RETURN(Imported ids, translator.Get(indices));
+  ASSIGN_OR_RETURN(ids, translator.In(ids, InOrder(ids.rank()), name));
+  // PyTorch reads the row of padding_idx as any other; only its gradient is dropped, and so it stays zeros.
+  const int64_t padding = IntegerOf(node, "padding_idx", -1);
+  ASSIGN_OR_RETURN(std::string rows,
+                   translator.Add(name, "embedding", {table.node, ids.node}, {{"padding_row", padding}}));
+  translator.Bind(name, {std::move(rows), InOrder(ids.rank() + 1)});
+  return absl::OkStatus();
+}
+
+absl::Status CrossEntropy(Translator& translator, const Node& node) {
+  const std::string& name = node.outputs[0];
+  ASSIGN_OR_RETURN(const std::string self, TensorOf(node, "self"));
+  ASSIGN_OR_RETURN(const std::string target, TensorOf(node, "target"));
+  if (!OptionalTensorOf(node, "weight").empty()) return InvalidArgument("weights of classes");
+  ASSIGN_OR_RETURN(Imported logits, translator.Get(self));
+  ASSIGN_OR_RETURN(Imported labels, translator.Get(target));
+  const int64_t reduction = IntegerOf(node, "reduction", 1);
+  if (reduction != 1 && reduction != 2) return InvalidArgument("a loss without reduction");
+  if (labels.rank() + 1 != logits.rank()) return InvalidArgument("labels that are no classes");
+  // Classes, PyTorch's second dimension, go last; positions between are one dimension.
+  ASSIGN_OR_RETURN(logits, translator.In(logits, WithLast(InOrder(logits.rank()), logits.rank() > 1 ? 1 : 0), name));
+  ASSIGN_OR_RETURN(labels, translator.In(labels, InOrder(labels.rank()), name));
+  const Shape shape = translator.ShapeOf(logits.node);
+  std::string x = logits.node, y = labels.node;
+  if (shape.size() > 3) {
+    const int64_t positions = Elements(shape) / shape[0] / shape.back();
+    ASSIGN_OR_RETURN(x,
+                     translator.Add(name + ".logits", "reshape", {x}, {{"shape", Shape{-1, positions, shape.back()}}}));
+    ASSIGN_OR_RETURN(y, translator.Add(name + ".labels", "reshape", {y}, {{"shape", Shape{-1, positions}}}));
+  }
+  Attributes attributes = {{"reduction", std::string(reduction == 1 ? "mean" : "sum")},
+                           {"label_smoothing", NumberOf(node, "label_smoothing", 0)}};
+  const int64_t ignored = IntegerOf(node, "ignore_index", -100);
+  if (ignored != -100) {
+    if (!translator.TakesAttribute("softmax_cross_entropy", "ignore_index")) {
+      return InvalidArgument("labels of {} are ignored", ignored);
+    }
+    attributes.Set("ignore_index", ignored);
+  }
+  ASSIGN_OR_RETURN(std::string loss, translator.Add(name, "softmax_cross_entropy", {x, y}, std::move(attributes)));
+  translator.Bind(name, {std::move(loss), {}});
+  return absl::OkStatus();
+}
+
+absl::Status SquaredError(Translator& translator, const Node& node) {
+  const std::string& name = node.outputs[0];
+  ASSIGN_OR_RETURN(const std::string self, TensorOf(node, "self"));
+  ASSIGN_OR_RETURN(const std::string target, TensorOf(node, "target"));
+  if (IntegerOf(node, "reduction", 1) != 1) return InvalidArgument("a squared error that is no mean");
+  ASSIGN_OR_RETURN(const Imported predictions, translator.Get(self));
+  ASSIGN_OR_RETURN(Imported targets, translator.Get(target));
+  ASSIGN_OR_RETURN(targets, translator.In(targets, predictions.order, name));
+  ASSIGN_OR_RETURN(std::string loss, translator.Add(name, "mean_squared_error", {predictions.node, targets.node}));
+  translator.Bind(name, {std::move(loss), {}});
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddLayers(Translations& translations) {
+  translations.insert({{"linear", Linear},
+                       {"addmm", AddedProduct},
+                       {"matmul", Product},
+                       {"bmm", Product},
+                       {"mm", Product},
+                       {"conv2d", Convolution},
+                       {"batch_norm", BatchNorm},
+                       {"layer_norm", LayerNorm},
+                       {"max_pool2d", Pool},
+                       {"avg_pool2d", Pool},
+                       {"adaptive_avg_pool2d", AdaptivePool},
+                       {"softmax", Softmax},
+                       {"_softmax", Softmax},
+                       {"log_softmax", Softmax},
+                       {"scaled_dot_product_attention", Attention},
+                       {"embedding", Embedding},
+                       {"cross_entropy_loss", CrossEntropy},
+                       {"mse_loss", SquaredError}});
+}
+
+}  // namespace partita::torch_export

@@ -1,0 +1,239 @@
+// Ops that move or cut elements.
+#include <algorithm>
+
+#include "importer/translator.h"
+#include "runtime/base/status.h"
+
+namespace partita::torch_export {
+namespace {
+
+// view, flatten, unsqueeze, ...: whatever they are called, the result has the elements in PyTorch's order.
+absl::Status Reshaped(Translator& translator, const Node& node) {
+  const std::string& name = node.outputs[0];
+  ASSIGN_OR_RETURN(const std::string self, TensorOf(node, "self"));
+  ASSIGN_OR_RETURN(Imported value, translator.Get(self));
+  if (!translator.IsKnown(name)) return InvalidArgument("its result has no sizes");
+  ASSIGN_OR_RETURN(value, translator.In(value, InOrder(value.rank()), name));
+  const std::vector<Size>& sizes = translator.SizesOf(name);
+  ASSIGN_OR_RETURN(value.node, translator.Reshape(value.node, sizes, name));
+  translator.Bind(name, {std::move(value.node), InOrder(sizes.size())});
+  return absl::OkStatus();
+}
+
+// PyTorch's dimension k of the result is dimension permutation[k] of the operand: nothing moves.
+absl::Status Renamed(Translator& translator, const Node& node, const std::vector<int>& permutation) {
+  ASSIGN_OR_RETURN(const std::string self, TensorOf(node, "self"));
+  ASSIGN_OR_RETURN(Imported value, translator.Get(self));
+  if (permutation.size() != value.rank())
+    return InvalidArgument("it permutes {} dimensions of {}", permutation.size(), value.rank());
+  std::vector<int> name_of(permutation.size(), -1);
+  for (size_t k = 0; k < permutation.size(); ++k) name_of[permutation[k]] = static_cast<int>(k);
+  if (std::ranges::find(name_of, -1) != name_of.end()) return InvalidArgument("a dimension is named twice");
+  for (int& d : value.order) d = name_of[d];
+  translator.Bind(node.outputs[0], std::move(value));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<size_t> RankOf(Translator& translator, const Node& node) {
+  ASSIGN_OR_RETURN(const std::string self, TensorOf(node, "self"));
+  ASSIGN_OR_RETURN(const Imported value, translator.Get(self));
+  return value.rank();
+}
+
+absl::Status Permute(Translator& translator, const Node& node) {
+  ASSIGN_OR_RETURN(const size_t rank, RankOf(translator, node));
+  std::vector<int> permutation;
+  for (const int64_t d : IntegersOf(node, "dims", {})) {
+    ASSIGN_OR_RETURN(const int dimension, DimensionOf(d, rank));
+    permutation.push_back(dimension);
+  }
+  return Renamed(translator, node, permutation);
+}
+
+absl::Status Exchange(Translator& translator, const Node& node, int64_t a, int64_t b) {
+  ASSIGN_OR_RETURN(const size_t rank, RankOf(translator, node));
+  ASSIGN_OR_RETURN(const int first, DimensionOf(a, rank));
+  ASSIGN_OR_RETURN(const int second, DimensionOf(b, rank));
+  Order permutation = InOrder(rank);
+  std::swap(permutation[first], permutation[second]);
+  return Renamed(translator, node, permutation);
+}
+absl::Status Transpose(Translator& translator, const Node& node) {
+  return Exchange(translator, node, IntegerOf(node, "dim0", 0), IntegerOf(node, "dim1", 1));
+}
+absl::Status TransposeMatrix(Translator& translator, const Node& node) {
+  ASSIGN_OR_RETURN(const size_t rank, RankOf(translator, node));
+  if (rank < 2) return Renamed(translator, node, InOrder(rank));
+  return Exchange(translator, node, 0, 1);
+}
+
+absl::Status Concatenate(Translator& translator, const Node& node) {
+  const std::string& name = node.outputs[0];
+  const auto found = node.arguments.find("tensors");
+  const auto* const tensors = found == node.arguments.end() ? nullptr : std::get_if<TensorNames>(&found->second);
+  if (tensors == nullptr || tensors->names.empty()) return InvalidArgument("it has no tensors");
+  std::vector<std::string> nodes;
+  Order order;
+  for (const std::string& tensor : tensors->names) {
+    ASSIGN_OR_RETURN(Imported value, translator.Get(tensor));
+    if (order.empty()) order = value.order;
+    ASSIGN_OR_RETURN(value, translator.In(value, order, name));
+    nodes.push_back(value.node);
+  }
+  ASSIGN_OR_RETURN(const int dimension, DimensionOf(IntegerOf(node, "dim", 0), order.size()));
+  if (nodes.size() == 1) {
+    translator.Bind(name, {nodes[0], order});
+    return absl::OkStatus();
+  }
+  const int64_t axis = std::ranges::find(order, dimension) - order.begin();
+  ASSIGN_OR_RETURN(std::string node_name, translator.Add(name, "concat", nodes, {{"axis", axis}}));
+  translator.Bind(name, {std::move(node_name), order});
+  return absl::OkStatus();
+}
+
+// The elements [begin, begin + size) of one of PyTorch's dimensions.
+absl::StatusOr<Imported> Cut(Translator& translator, const Imported& value, int dimension, int64_t begin, int64_t size,
+                             const std::string& name) {
+  const auto at = static_cast<size_t>(std::ranges::find(value.order, dimension) - value.order.begin());
+  const Shape shape = translator.ShapeOf(value.node);
+  if (begin == 0 && size == shape[at]) return value;
+  if (begin < 0 || size < 1 || begin + size > shape[at]) {
+    return InvalidArgument("it takes {} elements from {} on, of {}", size, begin, shape[at]);
+  }
+  IntList begins(shape.size(), 0), sizes(shape.size(), -1);
+  begins[at] = begin;
+  sizes[at] = size;
+  ASSIGN_OR_RETURN(std::string node, translator.Add(name, "slice", {value.node}, {{"begin", begins}, {"size", sizes}}));
+  return Imported{std::move(node), value.order};
+}
+
+// Without a dimension of size 1.
+absl::StatusOr<Imported> Dropped(Translator& translator, const Imported& value, int dimension,
+                                 const std::string& name) {
+  Imported dropped;
+  Shape shape;
+  const Shape own = translator.ShapeOf(value.node);
+  for (size_t j = 0; j < value.order.size(); ++j) {
+    const int d = value.order[j];
+    if (d == dimension) continue;
+    shape.push_back(own[j]);
+    dropped.order.push_back(d > dimension ? d - 1 : d);
+  }
+  if (!shape.empty() && value.order[0] != dimension) shape[0] = -1;  // the batch, as far as it goes
+  ASSIGN_OR_RETURN(dropped.node, translator.Add(name, "reshape", {value.node}, {{"shape", shape}}));
+  return dropped;
+}
+
+absl::Status Slice(Translator& translator, const Node& node) {
+  ASSIGN_OR_RETURN(const std::string self, TensorOf(node, "self"));
+  ASSIGN_OR_RETURN(const Imported value, translator.Get(self));
+  ASSIGN_OR_RETURN(const int dimension, DimensionOf(IntegerOf(node, "dim", 0), value.rank()));
+  if (IntegerOf(node, "step", 1) != 1)
+    return InvalidArgument("it takes every {}th element; steps of 1 are read", IntegerOf(node, "step", 1));
+  const int64_t all = translator.SizesOf(self)[static_cast<size_t>(dimension)].value;
+  const auto place = [all](int64_t at) { return std::clamp<int64_t>(at < 0 ? at + all : at, 0, all); };
+  const int64_t begin = place(IntegerOf(node, "start", 0)), end = place(IntegerOf(node, "end", all));
+  ASSIGN_OR_RETURN(Imported cut, Cut(translator, value, dimension, begin, end - begin, node.outputs[0]));
+  translator.Bind(node.outputs[0], std::move(cut));
+  return absl::OkStatus();
+}
+
+absl::Status Select(Translator& translator, const Node& node) {
+  ASSIGN_OR_RETURN(const std::string self, TensorOf(node, "self"));
+  ASSIGN_OR_RETURN(const Imported value, translator.Get(self));
+  ASSIGN_OR_RETURN(const int dimension, DimensionOf(IntegerOf(node, "dim", 0), value.rank()));
+  const int64_t all = translator.SizesOf(self)[static_cast<size_t>(dimension)].value;
+  const int64_t index = IntegerOf(node, "index", 0);
+  const std::string& name = node.outputs[0];
+  ASSIGN_OR_RETURN(const Imported cut,
+                   Cut(translator, value, dimension, index < 0 ? index + all : index, 1, name + ".slice"));
+  ASSIGN_OR_RETURN(Imported dropped, Dropped(translator, cut, dimension, name));
+  translator.Bind(name, std::move(dropped));
+  return absl::OkStatus();
+}
+
+// chunk, split, split_with_sizes, unbind: the results' sizes say where.
+absl::Status Split(Translator& translator, const Node& node) {
+  ASSIGN_OR_RETURN(const std::string self, TensorOf(node, "self"));
+  ASSIGN_OR_RETURN(const Imported value, translator.Get(self));
+  ASSIGN_OR_RETURN(const int dimension, DimensionOf(IntegerOf(node, "dim", 0), value.rank()));
+  const bool unbinds = OpOf(node.target) == "unbind";
+  int64_t begin = 0;
+  for (const std::string& name : node.outputs) {
+    if (!translator.IsKnown(name)) return InvalidArgument("a result has no sizes");
+    const int64_t size = unbinds ? 1 : translator.SizesOf(name)[static_cast<size_t>(dimension)].value;
+    ASSIGN_OR_RETURN(Imported part, Cut(translator, value, dimension, begin, size, unbinds ? name + ".slice" : name));
+    begin += size;
+    if (unbinds) {
+      ASSIGN_OR_RETURN(part, Dropped(translator, part, dimension, name));
+    }
+    translator.Bind(name, std::move(part));
+  }
+  return absl::OkStatus();
+}
+
+// As many as `sizes` say where a dimension has size 1. Along the batch the elements are added to zeros that have it, so
+// that the graph fits every batch.
+absl::Status Expand(Translator& translator, const Node& node) {
+  const std::string& name = node.outputs[0];
+  ASSIGN_OR_RETURN(const std::string self, TensorOf(node, "self"));
+  ASSIGN_OR_RETURN(Imported value, translator.Get(self));
+  const std::vector<Size>& sizes = translator.SizesOf(name);
+  ASSIGN_OR_RETURN(value, translator.In(value, InOrder(value.rank()), name));
+  Shape shape(sizes.size() - value.rank(), 1);
+  const Shape own = translator.ShapeOf(value.node);
+  for (const int64_t size : own) shape.push_back(size);
+  IntList axes, counts;
+  Shape kept;
+  bool along_batch = false, batched = false;
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    if (shape[d] == sizes[d].value) {
+      batched |= d == 0 && !sizes[d].symbol.empty();
+      kept.push_back(shape[d]);
+      continue;
+    }
+    if (!sizes[d].symbol.empty()) {
+      if (d != 0) return InvalidArgument("it repeats a value along {}, which varies", sizes[d].symbol);
+      along_batch = true;
+      kept.push_back(1);
+      continue;
+    }
+    axes.push_back(static_cast<int64_t>(d));
+    counts.push_back(sizes[d].value);
+  }
+  if (kept != own) {
+    if (batched) kept[0] = -1;
+    ASSIGN_OR_RETURN(value.node, translator.Add(name + ".kept", "reshape", {value.node}, {{"shape", kept}}));
+  }
+  if (!axes.empty()) {
+    ASSIGN_OR_RETURN(value.node,
+                     translator.Add(name + ".expanded", "expand", {value.node}, {{"axes", axes}, {"sizes", counts}}));
+  }
+  if (along_batch) {
+    ASSIGN_OR_RETURN(const std::string zeros, translator.BatchOfZeros(sizes.size(), name));
+    ASSIGN_OR_RETURN(value.node, translator.Add(name, "add", {value.node, zeros}));
+  }
+  translator.Bind(name, {std::move(value.node), InOrder(sizes.size())});
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddShapes(Translations& translations) {
+  for (const char* const name : {"view", "reshape", "_unsafe_view", "flatten", "unflatten", "squeeze", "unsqueeze"}) {
+    translations[name] = Reshaped;
+  }
+  translations.insert({{"permute", Permute},
+                       {"transpose", Transpose},
+                       {"t", TransposeMatrix},
+                       {"cat", Concatenate},
+                       {"slice", Slice},
+                       {"select", Select},
+                       {"chunk", Split},
+                       {"split", Split},
+                       {"split_with_sizes", Split},
+                       {"unbind", Split},
+                       {"expand", Expand}});
+}
+
+}  // namespace partita::torch_export

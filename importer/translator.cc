@@ -1,0 +1,325 @@
+#include "importer/translator.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "graph/value/dtype.h"
+#include "graph/value/node_name.h"
+#include "runtime/base/status.h"
+
+namespace partita::torch_export {
+namespace {
+
+// Values that the node reads only as numbers are sizes; floats of f16 or f64 are computed as the run's precision says.
+absl::StatusOr<DType> TypeOf(ScalarType type) {
+  switch (type) {
+    case ScalarType::kF16:
+    case ScalarType::kF32:
+    case ScalarType::kF64:
+    case ScalarType::kBF16:
+      return DType::kF32;
+    case ScalarType::kI32:
+    case ScalarType::kI64:
+      return DType::kI32;
+    case ScalarType::kU8:
+      return DType::kU8;
+    default:
+      return InvalidArgument("its element type is {}; expected a floating type, int32, int64 or uint8", Name(type));
+  }
+}
+
+std::vector<Size> InOrderOf(const std::vector<Size>& sizes, const Order& order) {
+  std::vector<Size> ordered;
+  for (const int d : order) ordered.push_back(sizes[d]);
+  return ordered;
+}
+
+Shape Numbers(const std::vector<Size>& sizes) {
+  Shape shape;
+  for (const Size& size : sizes) shape.push_back(size.value);
+  return shape;
+}
+
+// The distributions of torch.nn.Linear and Conv2d, Embedding, and norms.
+Attributes Begins(Beginning beginning, const Shape& shape) {
+  switch (beginning) {
+    case Beginning::kOnes:
+    case Beginning::kZeros:
+      return {{"initializer", std::string("constant")}, {"scale", beginning == Beginning::kOnes ? 1.0 : 0.0}};
+    case Beginning::kTable:
+      return {{"initializer", std::string("normal")}, {"scale", 1.0}};
+    case Beginning::kWeights: {
+      const int64_t fan = shape.empty() ? 1 : std::max<int64_t>(1, Elements(shape) / std::max<int64_t>(1, shape[0]));
+      return {{"initializer", std::string("uniform")}, {"scale", 1 / std::sqrt(static_cast<double>(fan))}};
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Order InOrder(size_t rank) {
+  Order order(rank);
+  std::iota(order.begin(), order.end(), 0);
+  return order;
+}
+
+Translator::Translator(const ExportedProgram& program, const OpRegistry& registry)
+    : program_(program), registry_(registry), assembler_(registry) {
+  for (const Input& input : program.inputs) {
+    inputs_[input.name] = &input;
+    const auto meta = program.tensors.find(input.name);
+    if (input.kind != InputKind::kUser || meta == program.tensors.end() || meta->second.sizes.empty()) continue;
+    if (batch_symbol_.empty()) batch_symbol_ = meta->second.sizes[0].symbol;
+  }
+}
+
+absl::StatusOr<Imported> Translator::Get(const std::string& name) {
+  if (const auto found = values_.find(name); found != values_.end()) return found->second;
+  const auto input = inputs_.find(name);
+  if (input == inputs_.end()) return InvalidArgument("value {} was not translated", Quoted(name));
+  if (input->second->kind == InputKind::kUser) {
+    ASSIGN_OR_RETURN(Imported added, AddInput(*input->second));
+    return values_[name] = std::move(added);
+  }
+  return GetParameter(name, InOrder(IsKnown(name) ? SizesOf(name).size() : 0), Beginning::kWeights);
+}
+
+absl::StatusOr<Imported> Translator::GetParameter(const std::string& name, const Order& order, Beginning beginning) {
+  const auto input = inputs_.find(name);
+  const bool stored = input != inputs_.end() && input->second->kind != InputKind::kUser;
+  if (values_.contains(name) || !stored) {  // computed, or read before
+    ASSIGN_OR_RETURN(const Imported value, Get(name));
+    return In(value, order, name);
+  }
+  if (!IsKnown(name)) return InvalidArgument("parameter {} has no sizes", Quoted(name));
+  if (!program_.weights.contains(input->second->target)) {
+    return InvalidArgument("parameter {} is not among the weights of the file", Quoted(input->second->target));
+  }
+  const Shape shape = MetaOf(name).shape();
+  const bool trained = input->second->kind == InputKind::kParameter;
+  ASSIGN_OR_RETURN(Imported added,
+                   AddState(*input->second, trained ? "parameter" : "state", order, Begins(beginning, shape)));
+  return values_[name] = std::move(added);
+}
+
+absl::StatusOr<Imported> Translator::GetState(const std::string& name, double begin) {
+  const auto input = inputs_.find(name);
+  if (input == inputs_.end() || input->second->kind != InputKind::kBuffer || !IsKnown(name)) {
+    return InvalidArgument("{} is no buffer of the module", Quoted(name));
+  }
+  if (values_.contains(name)) return values_[name];
+  ASSIGN_OR_RETURN(Imported added, AddState(*input->second, "state", InOrder(SizesOf(name).size()),
+                                            {{"initializer", std::string("constant")}, {"scale", begin}}));
+  return values_[name] = std::move(added);
+}
+
+absl::StatusOr<Imported> Translator::AddState(const Input& input, const std::string& op, const Order& order,
+                                              Attributes attributes) {
+  const TensorMeta& meta = MetaOf(input.name);
+  ASSIGN_OR_RETURN(const DType type, TypeOf(meta.type));
+  if (order.size() != meta.sizes.size()) {
+    return InvalidArgument("parameter {} has {} dimensions; expected {}", Quoted(input.target), meta.sizes.size(),
+                           order.size());
+  }
+  attributes.Set("dtype", std::string(partita::Name(type)));
+  attributes.Set("shape", Numbers(InOrderOf(meta.sizes, order)));
+  ASSIGN_OR_RETURN(std::string node, Add(input.target, op, {}, std::move(attributes)));
+  if (node != input.target) return InvalidArgument("parameter {} is there twice", Quoted(input.target));
+  states_.push_back({node, order});
+  return Imported{std::move(node), order};
+}
+
+absl::StatusOr<Imported> Translator::AddInput(const Input& input) {
+  if (!IsKnown(input.name)) return InvalidArgument("input {} has no sizes", Quoted(input.name));
+  const TensorMeta& meta = MetaOf(input.name);
+  ASSIGN_OR_RETURN(const DType type, TypeOf(meta.type));
+  if (meta.sizes.empty()) return InvalidArgument("input {} is a scalar; expected a batch", Quoted(input.name));
+  const Order order =
+      images_.contains(input.name) && meta.sizes.size() == 4 ? kChannelsLast : InOrder(meta.sizes.size());
+  ASSIGN_OR_RETURN(std::string node, Add(input.name, "input", {},
+                                         {{"dtype", std::string(partita::Name(type))},
+                                          {"shape", Numbers(InOrderOf(meta.sizes, order))},
+                                          {"field", input.name}}));
+  return Imported{std::move(node), order};
+}
+
+absl::StatusOr<std::string> Translator::Add(const std::string& name, const std::string& op,
+                                            const std::vector<std::string>& inputs, Attributes attributes) {
+  std::string unique = name;
+  for (int i = 2; assembler_.graph().Find(unique) != kNoValue; ++i) unique = fmt::format("{}.{}", name, i);
+  RETURN_IF_ERROR(assembler_.Add({unique, op, inputs, std::move(attributes)}).status());
+  return unique;
+}
+
+bool Translator::TakesAttribute(const std::string& op, const std::string& attribute) const {
+  const OpDefinition* const definition = registry_.Find(op);
+  return definition != nullptr && std::ranges::any_of(definition->attributes, [&](const AttributeDefinition& own) {
+           return own.name == attribute;
+         });
+}
+
+Shape Translator::ShapeOf(const std::string& node) const {
+  return assembler_.graph().type(assembler_.graph().Find(node)).shape;
+}
+
+absl::StatusOr<std::string> Translator::Reshape(const std::string& node, const std::vector<Size>& sizes,
+                                                const std::string& name) {
+  Shape shape = Numbers(sizes);
+  if (shape == ShapeOf(node)) return node;
+  int varying = 0;
+  for (const Size& size : sizes) varying += size.symbol.empty() ? 0 : 1;
+  for (size_t d = 0; varying == 1 && d < sizes.size(); ++d) {
+    if (!sizes[d].symbol.empty()) shape[d] = -1;
+  }
+  return Add(name, "reshape", {node}, {{"shape", shape}});
+}
+
+absl::StatusOr<Imported> Translator::In(const Imported& value, const Order& order, const std::string& name) {
+  if (value.order == order) return value;
+  if (value.rank() != order.size()) {
+    return InvalidArgument("it has {} dimensions; expected {}", value.rank(), order.size());
+  }
+  const Shape shape = ShapeOf(value.node);
+  IntList permutation;
+  Shape moved;
+  for (const int d : order) {
+    const auto at = std::ranges::find(value.order, d) - value.order.begin();
+    permutation.push_back(at);
+    moved.push_back(shape[at]);
+  }
+  IntList kept;  // without dimensions of size 1, which may change places
+  for (const int64_t at : permutation) {
+    if (shape[at] != 1) kept.push_back(at);
+  }
+  if (std::ranges::is_sorted(kept)) {
+    // The batch, whose size a reshape may leave open, is our first dimension before and after.
+    if (permutation[0] == 0) moved[0] = -1;
+    ASSIGN_OR_RETURN(std::string node, Add(name + ".order", "reshape", {value.node}, {{"shape", moved}}));
+    return Imported{std::move(node), order};
+  }
+  if (order.size() > 4) {
+    return InvalidArgument("a transposition of {} dimensions is needed here; 4 are read", order.size());
+  }
+  ASSIGN_OR_RETURN(std::string node, Add(name + ".order", "transpose", {value.node}, {{"permutation", permutation}}));
+  return Imported{std::move(node), order};
+}
+
+void Translator::Bind(const std::string& name, Imported value) {
+  if (!batch_symbol_.empty() && IsKnown(name) && !value.order.empty() && value.order[0] == 0 &&
+      SizesOf(name)[0].symbol == batch_symbol_ &&
+      IsFloating(assembler_.graph().type(assembler_.graph().Find(value.node)).dtype)) {
+    batched_ = value.node;
+  }
+  values_[name] = std::move(value);
+}
+
+absl::StatusOr<std::string> Translator::BatchOfZeros(size_t rank, const std::string& name) {
+  if (batched_.empty()) return InvalidArgument("it repeats a value for each sample before any sample was read");
+  const size_t dimensions = ShapeOf(batched_).size();
+  IntList begins(dimensions, 0), sizes(dimensions, 1);
+  sizes[0] = -1;
+  ASSIGN_OR_RETURN(std::string node, Add(name + ".sample", "slice", {batched_}, {{"begin", begins}, {"size", sizes}}));
+  Shape shape(rank, 1);
+  shape[0] = -1;
+  ASSIGN_OR_RETURN(node, Add(name + ".column", "reshape", {node}, {{"shape", shape}}));
+  return Add(name + ".zeros", "scale", {node}, {{"factor", 0.0}});
+}
+
+std::string OpOf(const std::string& target) {
+  std::string op = target;
+  for (const std::string prefix : {"torch.ops.aten.", "torch.ops."}) {
+    if (op.starts_with(prefix)) op = op.substr(prefix.size());
+  }
+  return op.substr(0, op.find('.'));
+}
+
+bool IsInPlace(const std::string& target) {
+  const std::string op = OpOf(target);
+  return target.starts_with("torch.ops.aten.") && op.ends_with('_') && !op.starts_with('_');
+}
+
+Translate FindTranslation(const std::string& target) {
+  static const auto& translations = *[] {
+    auto* const all = new Translations;
+    AddElementwise(*all);
+    AddShapes(*all);
+    AddLayers(*all);
+    AddReductions(*all);
+    return all;
+  }();
+  std::string op = OpOf(target);
+  if (IsInPlace(target)) op.pop_back();
+  const auto found = translations.find(op);
+  return found == translations.end() ? nullptr : found->second;
+}
+
+absl::StatusOr<std::string> TensorOf(const Node& node, const std::string& name) {
+  std::string tensor = OptionalTensorOf(node, name);
+  if (tensor.empty()) return InvalidArgument("argument {} is no tensor", Quoted(name));
+  return tensor;
+}
+
+std::string OptionalTensorOf(const Node& node, const std::string& name) {
+  const auto found = node.arguments.find(name);
+  if (found == node.arguments.end()) return "";
+  const auto* const tensor = std::get_if<TensorName>(&found->second);
+  return tensor == nullptr ? "" : tensor->name;
+}
+
+bool IsNumber(const Node& node, const std::string& name) {
+  const auto found = node.arguments.find(name);
+  return found != node.arguments.end() &&
+         (std::holds_alternative<Size>(found->second) || std::holds_alternative<double>(found->second));
+}
+
+double NumberOf(const Node& node, const std::string& name, double otherwise) {
+  const auto found = node.arguments.find(name);
+  if (found == node.arguments.end()) return otherwise;
+  if (const auto* const number = std::get_if<double>(&found->second)) return *number;
+  if (const auto* const size = std::get_if<Size>(&found->second)) return static_cast<double>(size->value);
+  return otherwise;
+}
+
+int64_t IntegerOf(const Node& node, const std::string& name, int64_t otherwise) {
+  const auto found = node.arguments.find(name);
+  if (found == node.arguments.end()) return otherwise;
+  const auto* const size = std::get_if<Size>(&found->second);
+  return size == nullptr ? otherwise : size->value;
+}
+
+bool SwitchOf(const Node& node, const std::string& name, bool otherwise) {
+  const auto found = node.arguments.find(name);
+  if (found == node.arguments.end()) return otherwise;
+  const auto* const value = std::get_if<bool>(&found->second);
+  return value == nullptr ? otherwise : *value;
+}
+
+IntList IntegersOf(const Node& node, const std::string& name, const IntList& otherwise) {
+  const auto found = node.arguments.find(name);
+  if (found == node.arguments.end()) return otherwise;
+  const auto* const integers = std::get_if<Integers>(&found->second);
+  if (integers == nullptr) return otherwise;
+  IntList values;
+  for (const Size& size : integers->sizes) values.push_back(size.value);
+  return values;
+}
+
+IntList RepeatedOf(const Node& node, const std::string& name, const IntList& otherwise, size_t count) {
+  IntList values = IntegersOf(node, name, otherwise);
+  if (values.size() == 1) values.resize(count, values[0]);
+  return values;
+}
+
+absl::StatusOr<int> DimensionOf(int64_t dimension, size_t rank) {
+  const auto dimensions = static_cast<int64_t>(rank);
+  if (dimension < -dimensions || dimension >= dimensions) {
+    return InvalidArgument("dimension {} of {}", dimension, rank);
+  }
+  return static_cast<int>(dimension < 0 ? dimension + dimensions : dimension);
+}
+
+}  // namespace partita::torch_export
