@@ -385,10 +385,8 @@ absl::Status CheckKind(const Json& json) {
   ASSIGN_OR_RETURN(const int64_t major, IntegerAt(*version, "major"));
   if (major != kSchema) {
     const std::string torch = json.value("torch_version", std::string("of unknown version"));
-    return InvalidArgument(
-        "schema version {} (PyTorch {}); expected {}, as PyTorch 2.6 and newer write it: export "
-        "again with such a version",
-        major, torch, kSchema);
+    return InvalidArgument("schema version {} (PyTorch {}); expected {}: export again with {} PyTorch", major, torch,
+                           kSchema, major < kSchema ? "a newer" : "an older");
   }
   return absl::OkStatus();
 }

@@ -10,7 +10,7 @@
 #include <span>
 #include <utility>
 
-#include "graph/read/verify_model.h"
+#include "graph/proto_io/proto_io.h"
 #include "graph/value/node_name.h"
 #include "runtime/base/check.h"
 #include "runtime/base/file_name.h"
@@ -179,6 +179,12 @@ absl::StatusOr<double> ElementOf(const std::string& storage, ScalarType type, in
 }  // namespace
 
 bool IsExportedProgram(const std::string& path) { return HasEnding(path, ".pt2"); }
+
+absl::StatusOr<Model> ReadModelFile(const std::string& path, const OpRegistry& registry) {
+  if (!IsExportedProgram(path)) return LoadModel(path, registry);
+  ASSIGN_OR_RETURN(ImportedModel imported, ImportModel(path, registry));
+  return std::move(imported.model);
+}
 
 absl::StatusOr<ImportedModel> ImportModel(const std::string& path, const OpRegistry& registry) {
   ImportedModel imported;

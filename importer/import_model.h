@@ -21,6 +21,9 @@ struct ImportedModel {
 // By its name.
 bool IsExportedProgram(const std::string& path);
 
+// The model of an exported program, or else of a graph file (graph/proto_io).
+absl::StatusOr<Model> ReadModelFile(const std::string& path, const OpRegistry& registry);
+
 // The module's forward pass with its loss, the first scalar that it returns; further scalars are metrics. The graph has
 // the batch of the example that was exported, and fits others where the export's was dynamic.
 // kInvalidArgument: errors of ReadExportedProgram; or all nodes that have no translation, with op, module and reason.

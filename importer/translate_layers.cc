@@ -27,7 +27,12 @@ Order WithLast(const Order& order, int dimension) {
 absl::StatusOr<Imported> TimesMatrix(Translator& translator, const Imported& value, const std::string& matrix,
                                      bool transposed, const std::string& bias, const std::string& name) {
   ASSIGN_OR_RETURN(Imported x, translator.In(value, WithLast(value.order, static_cast<int>(value.rank()) - 1), name));
-  ASSIGN_OR_RETURN(const Imported w, translator.GetParameter(matrix, InOrder(2), Beginning::kWeights));
+  ASSIGN_OR_RETURN(Imported w, translator.Get(matrix));
+  if (w.order == Order{1, 0}) {  // a transposed matrix, as of a table that classifies
+    transposed = !transposed;
+  } else {
+    ASSIGN_OR_RETURN(w, translator.In(w, InOrder(2), name));
+  }
   const Shape shape = translator.ShapeOf(x.node);
   std::string node = x.node;
   const bool joined = shape.size() > 3;

@@ -7,16 +7,72 @@
 namespace partita::torch_export {
 namespace {
 
-// view, flatten, unsqueeze, ...: whatever they are called, the result has the elements in PyTorch's order.
+// Dimensions of the operand and of the result that have the same elements, without a smaller part that does.
+struct Run {
+  std::vector<int> from, to;
+};
+
+// Empty: there are no elements, or not as many.
+std::vector<Run> RunsOf(const Shape& from, const Shape& to) {
+  std::vector<Run> runs;
+  size_t i = 0, j = 0;
+  while (i < from.size() && j < to.size()) {
+    int64_t a = from[i], b = to[j];
+    Run run{{static_cast<int>(i++)}, {static_cast<int>(j++)}};
+    while (a != b) {
+      if (a < b) {
+        if (i == from.size()) return {};
+        run.from.push_back(static_cast<int>(i));
+        a *= from[i++];
+      } else {
+        if (j == to.size()) return {};
+        run.to.push_back(static_cast<int>(j));
+        b *= to[j++];
+      }
+    }
+    if (a == 0) return {};
+    runs.push_back(std::move(run));
+  }
+  if (runs.empty()) return {};
+  for (; i < from.size(); ++i) runs.back().from.push_back(static_cast<int>(i));  // of size 1
+  for (; j < to.size(); ++j) runs.back().to.push_back(static_cast<int>(j));
+  return runs;
+}
+
+// The order of the result where each run of the operand lies together in its order; empty: one does not.
+Order OrderOfRuns(std::vector<Run> runs, const Order& order) {
+  const auto place = [&order](int d) { return std::ranges::find(order, d) - order.begin(); };
+  for (const Run& run : runs) {
+    for (size_t k = 1; k < run.from.size(); ++k) {
+      if (place(run.from[k]) != place(run.from[k - 1]) + 1) return {};
+    }
+  }
+  std::ranges::sort(runs, {}, [&](const Run& run) { return place(run.from[0]); });
+  Order result;
+  for (const Run& run : runs) result.insert(result.end(), run.to.begin(), run.to.end());
+  return result;
+}
+
+// view, flatten, unsqueeze, ...: whatever they are called, the result has the elements in PyTorch's order. Where what
+// is joined or split lies together here too, nothing moves.
 absl::Status Reshaped(Translator& translator, const Node& node) {
   const std::string& name = node.outputs[0];
   ASSIGN_OR_RETURN(const std::string self, TensorOf(node, "self"));
   ASSIGN_OR_RETURN(Imported value, translator.Get(self));
   if (!translator.IsKnown(name)) return InvalidArgument("its result has no sizes");
-  ASSIGN_OR_RETURN(value, translator.In(value, InOrder(value.rank()), name));
   const std::vector<Size>& sizes = translator.SizesOf(name);
-  ASSIGN_OR_RETURN(value.node, translator.Reshape(value.node, sizes, name));
-  translator.Bind(name, {std::move(value.node), InOrder(sizes.size())});
+  Order order;
+  if (translator.IsKnown(self)) {
+    order = OrderOfRuns(RunsOf(translator.MetaOf(self).shape(), translator.MetaOf(name).shape()), value.order);
+  }
+  if (order.size() != sizes.size()) {
+    order = InOrder(sizes.size());
+    ASSIGN_OR_RETURN(value, translator.In(value, InOrder(value.rank()), name));
+  }
+  std::vector<Size> ordered;
+  for (const int d : order) ordered.push_back(sizes[static_cast<size_t>(d)]);
+  ASSIGN_OR_RETURN(value.node, translator.Reshape(value.node, ordered, name));
+  translator.Bind(name, {std::move(value.node), std::move(order)});
   return absl::OkStatus();
 }
 

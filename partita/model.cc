@@ -2,6 +2,7 @@
 #include "graph/ir/entry_point.h"
 #include "graph/ir/op_definition.h"
 #include "graph/proto_io/proto_io.h"
+#include "importer/import_model.h"
 #include "graph/read/model_entries.h"
 #include "graph/read/verify_model.h"
 #include "graph/value/node_name.h"
@@ -100,7 +101,7 @@ Result<Model> Model::Parts::Make(absl::StatusOr<partita::Model> model, const std
 }
 
 Result<Model> Model::FromFile(const std::string& path) {
-  return Guarded<Result<Model>>([&] { return Parts::Make(LoadModel(path, Ops()), path); });
+  return Guarded<Result<Model>>([&] { return Parts::Make(ReadModelFile(path, Ops()), path); });
 }
 
 Result<Model> Model::FromText(const std::string& pbtxt) {

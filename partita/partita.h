@@ -162,7 +162,7 @@ struct Description {
 
 class Model {
  public:
-  static Result<Model> FromFile(const std::string& path);  // .pbtxt, .textproto, .pb
+  static Result<Model> FromFile(const std::string& path);  // .pbtxt, .textproto, .pb, .pt2
   static Result<Model> FromText(const std::string& pbtxt);
   static Result<Model> FromDescription(const Description& description);
 

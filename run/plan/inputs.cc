@@ -74,12 +74,7 @@ absl::StatusOr<Strategy> StrategyOfSizes(const RunSpec& spec, const Graph& forwa
 }  // namespace
 
 absl::StatusOr<Model> ReadModel(const RunSpec& spec) {
-  const std::string& path = spec.model().graph();
-  if (IsExportedProgram(path)) {
-    ASSIGN_OR_RETURN(ImportedModel imported, ImportModel(path, Ops()));
-    return Sized(spec, std::move(imported.model));
-  }
-  ASSIGN_OR_RETURN(Model model, LoadModel(path, Ops()));
+  ASSIGN_OR_RETURN(Model model, ReadModelFile(spec.model().graph(), Ops()));
   return Sized(spec, std::move(model));
 }
 

@@ -174,7 +174,7 @@ ARROWS = {
     "runtime/decode": "runtime/base graph/value graph/ir runtime/data runtime/api runtime/train",
 
     # Models of others as graphs.
-    "importer": "runtime/base graph/value graph/ir graph/read runtime/checkpoint",
+    "importer": "runtime/base graph/value graph/ir graph/read graph/proto_io runtime/checkpoint",
 
     # From the description of a run to its session: no flags of a command line, no output, no exit.
     "run/spec": "proto runtime/base graph/value",
@@ -200,7 +200,7 @@ ARROWS = {
                  " runtime/train/sharded run run/spec run/host run/plan run/beginning run/data run/job",
 
     # The library's one face.
-    "partita": "runtime/base proto graph/value graph/ir graph/read graph/proto_io ops ops/values runtime/api" +
+    "partita": "runtime/base proto graph/value graph/ir graph/read graph/proto_io importer ops ops/values runtime/api" +
                " runtime/api/rank runtime/train run run/spec run/host run/train",
 }
 

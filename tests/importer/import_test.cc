@@ -1,0 +1,197 @@
+// Programs that PyTorch exported compute here what they compute there, digit by digit, however they are split; and
+// files that are none, or damaged, are refused with a sentence.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "importer/import_model.h"
+#include "ops/registry.h"
+#include "partita/partita.h"
+#include "runtime/checkpoint/safetensors.h"
+#include "tests/testing/assert_ok.h"
+
+namespace partita {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr double kLearningRate = 0.1;  // of a model that says none
+
+std::string Path(const std::string& file) { return "tests/importer/models/" + file; }
+
+std::string BytesOf(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::string Written(const std::string& name, const std::string& bytes) {
+  const std::string path = ::testing::TempDir() + "/" + name;
+  std::ofstream(path, std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  return path;
+}
+
+std::vector<double> Doubles(std::span<const std::byte> bytes) {
+  std::vector<double> values(bytes.size() / sizeof(double));
+  std::memcpy(values.data(), bytes.data(), values.size() * sizeof(double));
+  return values;
+}
+
+// PyTorch's tensor in the order of ours.
+std::vector<double> InOrderOf(const std::vector<double>& values, const std::vector<int64_t>& shape,
+                              const torch_export::Order& order) {
+  std::vector<int64_t> strides(shape.size(), 1), at(shape.size(), 0);
+  for (size_t d = shape.size(); d-- > 1;) strides[d - 1] = strides[d] * shape[d];
+  std::vector<double> ordered;
+  for (size_t i = 0; i < values.size(); ++i) {
+    int64_t place = 0;
+    for (size_t j = 0; j < order.size(); ++j) place += at[j] * strides[static_cast<size_t>(order[j])];
+    ordered.push_back(values[static_cast<size_t>(place)]);
+    for (size_t j = order.size(); j-- > 0;) {
+      if (++at[j] < shape[static_cast<size_t>(order[j])]) break;
+      at[j] = 0;
+    }
+  }
+  return ordered;
+}
+
+struct Case {
+  std::string model;
+  int data, parts;
+};
+void PrintTo(const Case& c, std::ostream* out) { *out << c.model << " " << c.data << "x" << c.parts; }
+
+class ImportedPrograms : public ::testing::TestWithParam<Case> {};
+
+TEST_P(ImportedPrograms, TrainAsInPyTorch) {
+  const std::string path = Path(GetParam().model + ".pt2");
+  ASSERT_OK_AND_ASSIGN(const ImportedModel imported, ImportModel(path, Ops()));
+  const std::string weights = ::testing::TempDir() + "/" + GetParam().model + ".safetensors";
+  ASSERT_OK(SaveWeights(imported, weights));
+  ASSERT_OK_AND_ASSIGN(const SafetensorsFile expected, LoadSafetensors(Path(GetParam().model + ".safetensors")));
+
+  auto model = api::Model::FromFile(path);
+  ASSERT_TRUE(model.ok()) << model.error().message;
+  auto session = api::Session::Start(*model, {.data = GetParam().data, .model = GetParam().parts}, {.f64 = true});
+  ASSERT_TRUE(session.ok()) << session.error().message;
+  const api::Outcome loaded = session->LoadWeights(weights);
+  ASSERT_FALSE(loaded.has_value()) << loaded->message;
+
+  // The batch, images with their channels last.
+  std::map<std::string, std::vector<double>> images;
+  api::Fields batch;
+  for (const api::Field& field : model->fields()) {
+    const StoredTensor* const stored = expected.Find("in/" + field.name);
+    ASSERT_NE(stored, nullptr) << field.name;
+    const std::span<const std::byte> bytes = expected.Bytes(*stored);
+    if (field.type == api::Type::kI32) {
+      batch[field.name] = {field.type, field.shape, bytes.data()};
+      continue;
+    }
+    images[field.name] = InOrderOf(Doubles(bytes), stored->shape, torch_export::kChannelsLast);
+    batch[field.name] = {api::Type::kF64, field.shape, images[field.name].data()};
+  }
+  std::map<std::string, std::vector<double>> before;
+  for (const auto& state : imported.states) before[state.name] = Doubles(session->Read(state.name)->bytes);
+  const auto step = session->Train(batch);
+  ASSERT_TRUE(step.ok()) << step.error().message;
+  EXPECT_NEAR(step->loss, Doubles(expected.Bytes(*expected.Find("loss")))[0], 1e-11);
+
+  int64_t compared = 0;
+  for (const auto& state : imported.states) {
+    const std::vector<double> after = Doubles(session->Read(state.name)->bytes);
+    const StoredTensor* const gradient = expected.Find("gradient/" + state.name);
+    const StoredTensor* const stored = gradient != nullptr ? gradient : expected.Find("running/" + state.name);
+    ASSERT_NE(stored, nullptr) << state.name;
+    const std::vector<double> wanted = InOrderOf(Doubles(expected.Bytes(*stored)), stored->shape, state.order);
+    ASSERT_EQ(after.size(), wanted.size()) << state.name;
+    for (size_t i = 0; i < after.size(); ++i) {
+      const double found = gradient != nullptr ? (before[state.name][i] - after[i]) / kLearningRate : after[i];
+      ASSERT_NEAR(found, wanted[i], 1e-11) << state.name << "[" << i << "]";
+    }
+    ++compared;
+  }
+  EXPECT_EQ(compared, static_cast<int64_t>(expected.tensors().size()) - 3) << "in/x, in/label and loss are the others";
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, ImportedPrograms,
+                         ::testing::Values(Case{"residual", 1, 1}, Case{"residual", 3, 1}, Case{"residual", 1, 2},
+                                           Case{"blocks", 1, 1}, Case{"blocks", 2, 2}, Case{"transformer", 1, 1},
+                                           Case{"transformer", 3, 1}, Case{"transformer", 1, 2}, Case{"language", 1, 1},
+                                           Case{"language", 2, 1}, Case{"language", 1, 3}));
+
+// Images stay channels last from the first convolution to the end.
+TEST(ImportedGraphs, MoveLittle) {
+  for (const auto& [name, most] : std::map<std::string, int>{{"residual", 1}, {"blocks", 0}, {"transformer", 0}}) {
+    ASSERT_OK_AND_ASSIGN(const ImportedModel imported, ImportModel(Path(name + ".pt2"), Ops()));
+    int transposes = 0;
+    for (const Node& node : imported.model.graph.nodes()) transposes += node.op->name == "transpose" ? 1 : 0;
+    EXPECT_LE(transposes, most) << name;
+  }
+}
+
+TEST(ImportedGraphs, FitAnyBatch) {
+  for (const char* const name : {"residual", "blocks", "transformer", "language"}) {
+    auto model = api::Model::FromFile(Path(std::string(name) + ".pt2"));
+    ASSERT_TRUE(model.ok()) << model.error().message;
+    for (const int64_t batch : {1, 3, 8}) {
+      const auto sized = model->WithBatch(batch);
+      ASSERT_TRUE(sized.ok()) << name << ": " << sized.error().message;
+      for (const api::Field& field : sized->fields()) EXPECT_EQ(field.shape[0], batch);
+    }
+  }
+}
+
+std::string Refusal(const std::string& path) {
+  const auto imported = ImportModel(path, Ops());
+  EXPECT_TRUE(absl::IsInvalidArgument(imported.status())) << imported.status();
+  return std::string(imported.status().message());
+}
+
+TEST(ImportRefuses, FilesThatAreNoExportedPrograms) {
+  EXPECT_THAT(Refusal(Path("none.pt2")), HasSubstr("none.pt2"));
+  EXPECT_THAT(Refusal(Written("text.pt2", "x: 1\n")), HasSubstr("expected the zip archive of an exported program"));
+  EXPECT_THAT(Refusal(Path("compressed.pt2")), HasSubstr("is compressed; expected members that are stored"));
+  EXPECT_THAT(Refusal(Path("outside.pt2")), HasSubstr("has a path that leads out of the archive"));
+  EXPECT_THAT(Refusal(Path("twice.pt2")), HasSubstr("is there twice"));
+  EXPECT_THAT(Refusal(Path("checkpoint.pt2")), HasSubstr("(a checkpoint of torch.save?)"));
+  EXPECT_THAT(Refusal(Path("deep.pt2")), HasSubstr("JSON is nested more than 64 levels deep"));
+  EXPECT_THAT(Refusal(Path("version.pt2")), HasSubstr("schema version 5 (PyTorch 2.3.0); expected 8"));
+}
+
+TEST(ImportRefuses, ProgramsWithoutATranslation) {
+  EXPECT_THAT(Refusal(Path("logits.pt2")), HasSubstr("returns no scalar; expected its loss"));
+  const std::string evaluated = Refusal(Path("evaluation.pt2"));
+  EXPECT_THAT(evaluated, HasSubstr("a batch norm of a module in evaluation; call module.train()"));
+  const std::string unknown = Refusal(Path("unknown.pt2"));
+  EXPECT_THAT(unknown, HasSubstr("2 of its"));
+  EXPECT_THAT(unknown,
+              HasSubstr("node 'fft_fft' (torch.ops.aten.fft_fft.default of model.first): there is no translation"));
+  EXPECT_THAT(unknown, HasSubstr("of model.second"));
+}
+
+// A byte that differs, and a file that ends early, are an error or change nothing that is read.
+TEST(ImportRefuses, DamagedFiles) {
+  const std::string whole = BytesOf(Path("language.pt2"));
+  ASSERT_GT(whole.size(), 1000u);
+  for (size_t at = 0; at < whole.size(); at += 61) {
+    std::string damaged = whole;
+    damaged[at] = static_cast<char>(damaged[at] ^ 0x55);
+    const auto imported = ImportModel(Written("damaged.pt2", damaged), Ops());
+    if (imported.ok()) {
+      EXPECT_EQ(imported->states.size(), 6u) << at;
+    }
+  }
+  for (size_t size = 0; size < whole.size(); size += 997) {
+    EXPECT_FALSE(ImportModel(Written("short.pt2", whole.substr(0, size)), Ops()).ok()) << size;
+  }
+}
+
+}  // namespace
+}  // namespace partita
