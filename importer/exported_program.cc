@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "graph/value/node_name.h"
-#include "importer/zip_members.h"
 #include "runtime/base/file_name.h"
 #include "runtime/base/status.h"
 
@@ -348,8 +347,8 @@ absl::Status CheckStorage(const StoredWeight& weight) {
       : meta.type == ScalarType::kF32 || meta.type == ScalarType::kI32                                 ? 4
       : meta.type == ScalarType::kBool || meta.type == ScalarType::kU8 || meta.type == ScalarType::kI8 ? 1
                                                                                                        : 2;
-  if (last < weight.bytes / element) return absl::OkStatus();
-  return InvalidArgument("its elements end behind its {} bytes", weight.bytes);
+  if (last < weight.member.size / element) return absl::OkStatus();
+  return InvalidArgument("its elements end behind its {} bytes", weight.member.size);
 }
 
 absl::Status ReadWeights(const std::map<std::string, ZipMember>& members, const std::string& folder,
@@ -368,7 +367,7 @@ absl::Status ReadWeights(const std::map<std::string, ZipMember>& members, const 
       const auto member = members.find(folder + file);
       if (member == members.end()) return InvalidArgument("its member {} is missing", Quoted(folder + file));
       ASSIGN_OR_RETURN(const Json* const meta, At(entry, "tensor_meta"));
-      StoredWeight weight{{}, member->second.begin, member->second.size};
+      StoredWeight weight{{}, member->second};
       ASSIGN_OR_RETURN(weight.meta, ReadMeta(*meta));
       RETURN_IF_ERROR(CheckStorage(weight));
       return weight;

@@ -12,6 +12,7 @@
 
 #include "absl/status/statusor.h"
 #include "graph/value/shape.h"
+#include "importer/zip_members.h"
 
 namespace partita::torch_export {
 
@@ -67,8 +68,7 @@ struct Input {
 // A tensor with its bytes in the archive.
 struct StoredWeight {
   TensorMeta meta;
-  int64_t begin = 0;  // of its storage, in the file
-  int64_t bytes = 0;  // of its storage
+  ZipMember member;  // its storage
 };
 
 struct ExportedProgram {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <set>
 #include <span>
 #include <utility>
@@ -14,7 +15,6 @@
 #include "graph/value/node_name.h"
 #include "runtime/base/check.h"
 #include "runtime/base/file_name.h"
-#include "runtime/base/input_file.h"
 #include "runtime/base/status.h"
 #include "runtime/checkpoint/safetensors.h"
 
@@ -228,10 +228,12 @@ absl::Status SaveWeights(const ImportedModel& imported, const std::string& path)
   bytes.reserve(imported.states.size());
   for (const ImportedState& state : imported.states) {
     const TensorType& type = graph.type(graph.Find(state.name));
-    ASSIGN_OR_RETURN(std::string one, ReadWeight(imported, state, type.dtype));
+    const bool is_double = imported.program.weights.at(state.name).meta.type == ScalarType::kF64;
+    const DType stored = is_double ? DType::kF64 : type.dtype;
+    ASSIGN_OR_RETURN(std::string one, ReadWeight(imported, state, stored));
     bytes.push_back(std::move(one));
     tensors.push_back({state.name,
-                       type.dtype,
+                       stored,
                        {type.shape.begin(), type.shape.end()},
                        std::as_bytes(std::span(bytes.back().data(), bytes.back().size()))});
   }
@@ -244,11 +246,8 @@ absl::StatusOr<std::string> ReadWeight(const ImportedModel& imported, const Impo
   CHECK(found != program.weights.end());
   const StoredWeight& weight = found->second;
   const TensorMeta& meta = weight.meta;
-  ASSIGN_OR_RETURN(InputFile file, InputFile::Open(program.path));
-  if (weight.begin + weight.bytes > file.size()) return InvalidArgument("{}: the file became shorter", program.path);
-  RETURN_IF_ERROR(file.Skip(weight.begin));
-  std::string storage;
-  RETURN_IF_ERROR(file.Append(weight.bytes, storage));
+  ASSIGN_OR_RETURN(const std::string storage,
+                   ReadMember(program.path, state.name, weight.member, std::numeric_limits<int64_t>::max()));
   Shape shape;
   std::vector<int64_t> strides;
   for (const int d : state.order) {

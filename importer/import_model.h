@@ -29,7 +29,8 @@ absl::StatusOr<Model> ReadModelFile(const std::string& path, const OpRegistry& r
 // kInvalidArgument: errors of ReadExportedProgram; or all nodes that have no translation, with op, module and reason.
 absl::StatusOr<ImportedModel> ImportModel(const std::string& path, const OpRegistry& registry);
 
-// Writes all weights as safetensors, under the module's names, in the order and type of the graph's states.
+// Writes all weights as safetensors, under the module's names and in the order of the graph's states; f64 ones as f64,
+// for runs with --precision=f64, other floating ones as f32.
 absl::Status SaveWeights(const ImportedModel& imported, const std::string& path);
 
 // One weight's bytes in the order and type of the graph's state, little-endian f32, f64 or i32.

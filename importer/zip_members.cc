@@ -1,6 +1,7 @@
 #include "importer/zip_members.h"
 
 #include <minizip/unzip.h>
+#include <zlib.h>
 
 #include <memory>
 #include <vector>
@@ -51,7 +52,7 @@ absl::StatusOr<ZipMember> CurrentMember(const std::string& path, unzFile archive
   const auto begin = static_cast<int64_t>(unzGetCurrentFileZStreamPos64(archive));
   unzCloseCurrentFile(archive);
   if (info.compressed_size != info.uncompressed_size || begin <= 0) return Damaged(path);
-  return ZipMember{begin, static_cast<int64_t>(info.uncompressed_size)};
+  return ZipMember{begin, static_cast<int64_t>(info.uncompressed_size), static_cast<uint32_t>(info.crc)};
 }
 
 absl::Status CheckApart(const std::string& path, const std::map<std::string, ZipMember>& members, int64_t size) {
@@ -110,6 +111,8 @@ absl::StatusOr<std::string> ReadMember(const std::string& path, const std::strin
   RETURN_IF_ERROR(file.Skip(member.begin));
   std::string bytes;
   RETURN_IF_ERROR(file.Append(member.size, bytes));
+  const uLong checksum = crc32_z(crc32(0, nullptr, 0), reinterpret_cast<const Bytef*>(bytes.data()), bytes.size());
+  if (checksum != member.checksum) return InvalidArgument("{}: member {} is damaged", path, Quoted(name));
   return bytes;
 }
 

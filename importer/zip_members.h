@@ -15,6 +15,7 @@ namespace partita {
 struct ZipMember {
   int64_t begin = 0;
   int64_t size = 0;
+  uint32_t checksum = 0;  // CRC-32
 };
 
 // By name, as the archive has it. kInvalidArgument, with the file and the member: no zip archive; a member that is
@@ -22,7 +23,7 @@ struct ZipMember {
 // leads upwards; more than a million members.
 absl::StatusOr<std::map<std::string, ZipMember>> MembersOfZip(const std::string& path);
 
-// The bytes of a member. kInvalidArgument: there are more than `limit` of them.
+// The bytes of a member. kInvalidArgument: there are more than `limit` of them, or others than the checksum says.
 absl::StatusOr<std::string> ReadMember(const std::string& path, const std::string& name, const ZipMember& member,
                                        int64_t limit);
 

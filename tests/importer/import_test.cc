@@ -188,6 +188,15 @@ TEST(ImportRefuses, DamagedFiles) {
       EXPECT_EQ(imported->states.size(), 6u) << at;
     }
   }
+  // Weights are read, and compared with their checksums, when they are wanted.
+  ASSERT_OK_AND_ASSIGN(const ImportedModel sound, ImportModel(Path("language.pt2"), Ops()));
+  for (const auto& [name, weight] : sound.program.weights) {
+    std::string damaged = whole;
+    damaged[static_cast<size_t>(weight.member.begin)] ^= 1;
+    ASSERT_OK_AND_ASSIGN(const ImportedModel imported, ImportModel(Written("damaged.pt2", damaged), Ops()));
+    const absl::Status saved = SaveWeights(imported, ::testing::TempDir() + "/damaged.safetensors");
+    EXPECT_THAT(std::string(saved.message()), HasSubstr("member '" + name + "' is damaged"));
+  }
   for (size_t size = 0; size < whole.size(); size += 997) {
     EXPECT_FALSE(ImportModel(Written("short.pt2", whole.substr(0, size)), Ops()).ok()) << size;
   }
