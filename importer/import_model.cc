@@ -90,20 +90,53 @@ absl::Status TranslateNode(Translator& translator, const torch_export::Node& nod
   return absl::OkStatus();
 }
 
-// A result that others view would have to change with it.
-std::set<std::string> ViewsOf(const ExportedProgram& program) {
-  std::set<std::string> views;
-  for (const torch_export::Node& node : program.nodes) {
-    const std::string op = OpOf(node.target);
-    constexpr const char* kViews[] = {"view",   "slice", "select", "transpose", "permute", "t",      "expand",
-                                      "unbind", "split", "chunk",  "unsqueeze", "squeeze", "flatten"};
-    if (std::ranges::find(kViews, op) != std::end(kViews)) views.insert(node.outputs.begin(), node.outputs.end());
+// Names of one piece of memory: what views of a tensor, and writes into it, are called.
+class Memory {
+ public:
+  Memory(const ExportedProgram& program, const std::vector<bool>& needed) {
+    constexpr const char* kViews[] = {
+        "view",    "slice",  "select",    "transpose",  "permute",          "t",       "expand",
+        "unbind",  "split",  "chunk",     "alias",      "unsqueeze",        "squeeze", "flatten",
+        "reshape", "detach", "unflatten", "contiguous", "split_with_sizes", "to"};
+    for (size_t i = 0; i < program.nodes.size(); ++i) {
+      const torch_export::Node& node = program.nodes[i];
+      const bool views = std::ranges::find(kViews, OpOf(node.target)) != std::end(kViews) || IsInPlace(node.target);
+      const std::string self = views ? OptionalTensorOf(node, "self") : std::string();
+      for (const std::string& output : node.outputs) {
+        root_[output] = self.empty() ? output : RootOf(self);
+        names_[root_[output]].insert(output);
+      }
+      if (!needed[i]) continue;
+      for (const std::string& name : ReadsOf(node)) last_read_[name] = i;
+    }
+    for (const std::string& output : program.outputs) last_read_[output] = program.nodes.size();
   }
-  return views;
-}
+
+  // Whether something is read behind node `i`, which writes, that would have to change with what it writes into.
+  bool IsReadElsewhere(size_t i, const torch_export::Node& node) const {
+    const std::string written = Written(node), root = RootOf(written);
+    const auto is_read = [&](const std::string& name) {
+      const auto last = last_read_.find(name);
+      return last != last_read_.end() && last->second > i && name != written &&
+             std::ranges::find(node.outputs, name) == node.outputs.end();
+    };
+    const auto names = names_.find(root);
+    return is_read(root) || (names != names_.end() && std::ranges::any_of(names->second, is_read));
+  }
+
+ private:
+  std::string RootOf(const std::string& name) const {
+    const auto root = root_.find(name);
+    return root == root_.end() ? name : root->second;
+  }
+
+  std::map<std::string, std::string> root_;
+  std::map<std::string, std::set<std::string>> names_;  // by root
+  std::map<std::string, size_t> last_read_;             // the last node that reads it
+};
 
 absl::Status TranslateNodes(const ExportedProgram& program, const std::vector<bool>& needed, Translator& translator) {
-  const std::set<std::string> views = ViewsOf(program);
+  const Memory memory(program, needed);
   std::vector<std::string> reasons;
   std::set<std::string> missing;  // results of nodes that have no translation: what reads them has none either
   size_t failed = 0;
@@ -114,8 +147,9 @@ absl::Status TranslateNodes(const ExportedProgram& program, const std::vector<bo
         std::ranges::any_of(ReadsOf(node), [&](const std::string& name) { return missing.contains(name); });
     absl::Status status;
     if (!follows) {
-      status = views.contains(Written(node)) ? InvalidArgument("it writes into a part of another tensor")
-                                             : TranslateNode(translator, node);
+      status = !Written(node).empty() && memory.IsReadElsewhere(i, node)
+                   ? InvalidArgument("it writes into a tensor that is read under another name afterwards")
+                   : TranslateNode(translator, node);
     }
     if (!follows && status.ok()) continue;
     missing.insert(node.outputs.begin(), node.outputs.end());

@@ -1,5 +1,6 @@
 // Element by element: activations, sums and products, and what leaves every element as it is.
 #include <cmath>
+#include <limits>
 
 #include "importer/translator.h"
 #include "runtime/base/status.h"
@@ -123,6 +124,93 @@ absl::Status Power(Translator& translator, const Node& node) {
   return InvalidArgument("a power with exponent {}; 0.5, 1 and 2 are read", exponent);
 }
 
+// max(x, number), element by element.
+absl::StatusOr<std::string> AtLeast(Translator& translator, const std::string& node, double number,
+                                    const std::string& name) {
+  if (number == 0) return translator.Add(name, "relu", {node});
+  ASSIGN_OR_RETURN(const std::string constant,
+                   translator.Add(name + ".number", "constant", {}, {{"shape", Shape{1}}, {"value", number}}));
+  return translator.Add(name, "maximum", {node, constant});
+}
+
+// min(max(x, least), most); infinite bounds are none.
+absl::StatusOr<std::string> Clamped(Translator& translator, std::string node, double least, double most,
+                                    const std::string& name) {
+  if (least == 0 && most == 6 && translator.Has("relu6")) return translator.Add(name, "relu6", {node});
+  const bool below = !std::isinf(least), above = !std::isinf(most);
+  if (below) {
+    ASSIGN_OR_RETURN(node, AtLeast(translator, node, least, above ? name + ".least" : name));
+  }
+  if (!above) return node;
+  ASSIGN_OR_RETURN(node, Scaled(translator, node, -1, name + ".negative"));
+  ASSIGN_OR_RETURN(node, AtLeast(translator, node, -most, name + ".most"));
+  return Scaled(translator, node, -1, name);
+}
+
+// What is made of the operand by a function of its node and the result's name.
+template <typename Make>
+absl::Status Made(Translator& translator, const Node& node, Make make) {
+  ASSIGN_OR_RETURN(const std::string self, TensorOf(node, node.arguments.contains("self") ? "self" : "input"));
+  ASSIGN_OR_RETURN(Imported value, translator.Get(self));
+  absl::StatusOr<std::string> made = make(value.node, node.outputs[0]);
+  RETURN_IF_ERROR(made.status());
+  value.node = *std::move(made);
+  translator.Bind(node.outputs[0], std::move(value));
+  return absl::OkStatus();
+}
+
+absl::Status Clamp(Translator& translator, const Node& node) {
+  constexpr double kNone = std::numeric_limits<double>::infinity();
+  const bool tanh = OpOf(node.target).starts_with("hardtanh"), six = OpOf(node.target).starts_with("relu6");
+  const double least = tanh ? NumberOf(node, "min_val", -1) : six ? 0 : NumberOf(node, "min", -kNone);
+  const double most = tanh ? NumberOf(node, "max_val", 1) : six ? 6 : NumberOf(node, "max", kNone);
+  if (std::isinf(least) && std::isinf(most)) return InvalidArgument("bounds that are tensors");
+  return Made(translator, node,
+              [&](const std::string& x, const std::string& name) { return Clamped(translator, x, least, most, name); });
+}
+
+absl::Status LeakyRelu(Translator& translator, const Node& node) {
+  const double slope = NumberOf(node, "negative_slope", 0.01);
+  if (slope < 0 || slope > 1) return InvalidArgument("a slope of {}; 0 to 1 is read", slope);
+  return Made(translator, node, [&](const std::string& x, const std::string& name) -> absl::StatusOr<std::string> {
+    ASSIGN_OR_RETURN(const std::string scaled, translator.Add(name + ".slope", "scale", {x}, {{"factor", slope}}));
+    return translator.Add(name, "maximum", {x, scaled});
+  });
+}
+
+absl::Status Absolute(Translator& translator, const Node& node) {
+  return Made(translator, node, [&](const std::string& x, const std::string& name) -> absl::StatusOr<std::string> {
+    ASSIGN_OR_RETURN(const std::string negative, Scaled(translator, x, -1, name + ".negative"));
+    return translator.Add(name, "maximum", {x, negative});
+  });
+}
+
+// 1 / x, or 1 / sqrt(x).
+absl::Status Reciprocal(Translator& translator, const Node& node) {
+  return Made(translator, node, [&](const std::string& x, const std::string& name) -> absl::StatusOr<std::string> {
+    std::string of = x;
+    if (OpOf(node.target) == "rsqrt") {
+      ASSIGN_OR_RETURN(of, translator.Add(name + ".sqrt", "sqrt", {x}));
+    }
+    ASSIGN_OR_RETURN(const std::string one,
+                     translator.Add(name + ".one", "constant", {}, {{"shape", Shape{1}}, {"value", 1.0}}));
+    return translator.Add(name, "div", {one, of});
+  });
+}
+
+// min(max(x + 3, 0), 6) / 6, and x times that.
+absl::Status HardSigmoid(Translator& translator, const Node& node) {
+  const bool swish = OpOf(node.target).starts_with("hardswish");
+  if (translator.Has("hard_sigmoid")) return Unary(translator, node, swish ? "hard_swish" : "hard_sigmoid");
+  return Made(translator, node, [&](const std::string& x, const std::string& name) -> absl::StatusOr<std::string> {
+    ASSIGN_OR_RETURN(std::string gate, Shifted(translator, x, 3, name + ".shifted"));
+    ASSIGN_OR_RETURN(gate, Clamped(translator, gate, 0, 6, name + ".clamped"));
+    ASSIGN_OR_RETURN(gate, Scaled(translator, gate, 1.0 / 6, swish ? name + ".gate" : name));
+    if (!swish) return gate;
+    return translator.Add(name, "mul", {x, gate});
+  });
+}
+
 absl::Status Dropout(Translator& translator, const Node& node) {
   const double rate = NumberOf(node, "p", 0.5);
   if (rate == 0 || !SwitchOf(node, "train", true)) return Pass(translator, node);
@@ -149,8 +237,7 @@ absl::Status Same(Translator& translator, const Node& node) {
 }
 
 constexpr char kRelu[] = "relu", kSigmoid[] = "sigmoid", kTanh[] = "tanh", kSilu[] = "silu", kExp[] = "exp",
-               kLog[] = "log", kSqrt[] = "sqrt", kSquare[] = "square", kHardSwish[] = "hard_swish",
-               kHardSigmoid[] = "hard_sigmoid", kRelu6[] = "relu6", kStop[] = "stop_gradient";
+               kLog[] = "log", kSqrt[] = "sqrt", kSquare[] = "square", kStop[] = "stop_gradient";
 
 }  // namespace
 
@@ -163,9 +250,16 @@ void AddElementwise(Translations& translations) {
                        {"log", Same<kLog>},
                        {"sqrt", Same<kSqrt>},
                        {"square", Same<kSquare>},
-                       {"hardswish", Same<kHardSwish>},
-                       {"hardsigmoid", Same<kHardSigmoid>},
-                       {"relu6", Same<kRelu6>},
+                       {"hardswish", HardSigmoid},
+                       {"hardsigmoid", HardSigmoid},
+                       {"relu6", Clamp},
+                       {"hardtanh", Clamp},
+                       {"clamp", Clamp},
+                       {"clamp_min", Clamp},
+                       {"leaky_relu", LeakyRelu},
+                       {"abs", Absolute},
+                       {"reciprocal", Reciprocal},
+                       {"rsqrt", Reciprocal},
                        {"detach", Same<kStop>},
                        {"gelu", Gelu},
                        {"pow", Power},

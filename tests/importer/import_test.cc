@@ -94,7 +94,9 @@ TEST_P(ImportedPrograms, TrainAsInPyTorch) {
       batch[field.name] = {field.type, field.shape, bytes.data()};
       continue;
     }
-    images[field.name] = InOrderOf(Doubles(bytes), stored->shape, torch_export::kChannelsLast);
+    const bool image = stored->shape.size() == 4;
+    const torch_export::Order order = image ? torch_export::kChannelsLast : torch_export::InOrder(stored->shape.size());
+    images[field.name] = InOrderOf(Doubles(bytes), stored->shape, order);
     batch[field.name] = {api::Type::kF64, field.shape, images[field.name].data()};
   }
   std::map<std::string, std::vector<double>> before;
@@ -121,10 +123,11 @@ TEST_P(ImportedPrograms, TrainAsInPyTorch) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, ImportedPrograms,
-                         ::testing::Values(Case{"residual", 1, 1}, Case{"residual", 3, 1}, Case{"residual", 1, 2},
-                                           Case{"blocks", 1, 1}, Case{"blocks", 2, 2}, Case{"transformer", 1, 1},
-                                           Case{"transformer", 3, 1}, Case{"transformer", 1, 2}, Case{"language", 1, 1},
-                                           Case{"language", 2, 1}, Case{"language", 1, 3}));
+                         ::testing::Values(Case{"activations", 1, 1}, Case{"activations", 2, 1}, Case{"residual", 1, 1},
+                                           Case{"residual", 3, 1}, Case{"residual", 1, 2}, Case{"blocks", 1, 1},
+                                           Case{"blocks", 2, 2}, Case{"transformer", 1, 1}, Case{"transformer", 3, 1},
+                                           Case{"transformer", 1, 2}, Case{"language", 1, 1}, Case{"language", 2, 1},
+                                           Case{"language", 1, 3}));
 
 // Images stay channels last from the first convolution to the end.
 TEST(ImportedGraphs, MoveLittle) {

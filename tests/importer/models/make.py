@@ -82,6 +82,23 @@ class Transformer(nn.Module):
         return self.head(x[:, 0])
 
 
+class Activations(nn.Module):
+    """Functions of single elements, numbers among their operands, and writes in place."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.head = nn.Linear(6, 9), nn.Linear(9, 7)
+
+    def forward(self, x):
+        x = self.first(x)
+        y = F.leaky_relu(x, 0.2) + F.hardtanh(x) * F.relu6(3 * x + 2) - F.hardswish(x)
+        y = y + F.hardsigmoid(x) / 0.7 + torch.clamp(x, -0.4, 0.9) + torch.clamp(x, min=0.1) + abs(x)
+        y = y + torch.tanh(x) ** 2 + (1 + x.exp()).log() + (x * x + 0.5).rsqrt() + (2 - torch.sigmoid(x)).reciprocal()
+        z = y.view(-1, 9)
+        z.add_(0.25)
+        return self.head(F.gelu(z, approximate="tanh").sum(-1, keepdim=True) * z)
+
+
 class Language(nn.Module):
     """A table tied to the classifier, causal attention by products and a softmax."""
 
@@ -185,6 +202,7 @@ def main():
     os.chdir(os.path.dirname(os.path.abspath(__file__)))
     torch.manual_seed(3)
     image, label = torch.randn(BATCH, 3, 16, 16).double(), torch.randint(0, 7, (BATCH,))
+    make("activations", Activations, classes, torch.randn(BATCH, 6).double(), label)
     make("residual", Residual, classes, image, label)
     make("blocks", Blocks, classes, image, label)
     make("transformer", Transformer, classes, image, label)
