@@ -105,6 +105,40 @@ absl::Status Product(Translator& translator, const Node& node) {
   return absl::OkStatus();
 }
 
+// [n,c,l] as an image of one row.
+absl::Status Convolution1d(Translator& translator, const Node& node) {
+  const std::string& name = node.outputs[0];
+  ASSIGN_OR_RETURN(const std::string input, TensorOf(node, "input"));
+  ASSIGN_OR_RETURN(const std::string weight, TensorOf(node, "weight"));
+  ASSIGN_OR_RETURN(Imported x, translator.Get(input));
+  if (x.rank() != 3) return InvalidArgument("its input has {} dimensions; expected 3", x.rank());
+  ASSIGN_OR_RETURN(x, translator.In(x, {0, 2, 1}, name));
+  ASSIGN_OR_RETURN(const Imported w, translator.GetParameter(weight, {0, 2, 1}, Beginning::kWeights));
+  const Shape image = translator.ShapeOf(x.node), kernel = translator.ShapeOf(w.node);
+  ASSIGN_OR_RETURN(std::string row,
+                   translator.Add(name + ".row", "reshape", {x.node}, {{"shape", Shape{-1, 1, image[1], image[2]}}}));
+  ASSIGN_OR_RETURN(const std::string kernels, translator.Add(name + ".kernel", "reshape", {w.node},
+                                                             {{"shape", Shape{kernel[0], 1, kernel[1], kernel[2]}}}));
+  const int64_t stride = RepeatedOf(node, "stride", {1}, 1)[0], dilation = RepeatedOf(node, "dilation", {1}, 1)[0];
+  const auto found = node.arguments.find("padding");
+  if (found != node.arguments.end() && std::holds_alternative<std::string>(found->second)) {
+    return InvalidArgument("padding is a word");
+  }
+  const int64_t padding = RepeatedOf(node, "padding", {0}, 1)[0];
+  ASSIGN_OR_RETURN(row, translator.Add(name + ".conv2d", "conv2d", {row, kernels},
+                                       {{"stride", IntList{1, stride}},
+                                        {"padding", IntList{0, 0, padding, padding}},
+                                        {"dilation", IntList{1, dilation}},
+                                        {"groups", IntegerOf(node, "groups", 1)}}));
+  const Shape made = translator.ShapeOf(row);
+  const std::string bias = OptionalTensorOf(node, "bias");
+  ASSIGN_OR_RETURN(row, translator.Add(bias.empty() ? name : name + ".rows", "reshape", {row},
+                                       {{"shape", Shape{-1, made[2], made[3]}}}));
+  ASSIGN_OR_RETURN(row, Biased(translator, row, bias, name));
+  translator.Bind(name, {std::move(row), {0, 2, 1}});
+  return absl::OkStatus();
+}
+
 absl::Status Convolution(Translator& translator, const Node& node) {
   const std::string& name = node.outputs[0];
   ASSIGN_OR_RETURN(const std::string input, TensorOf(node, "input"));
@@ -223,11 +257,11 @@ absl::Status Pool(Translator& translator, const Node& node) {
   if (!largest && node.arguments.contains("divisor_override") && IsNumber(node, "divisor_override")) {
     return InvalidArgument("an average pool with a divisor of its own");
   }
-  if (!largest && SwitchOf(node, "ceil_mode", false)) return InvalidArgument("an average pool with ceil_mode");
-  Attributes attributes = {
-      {"kernel", kernel},
-      {"stride", stride},
-      {"padding", PaddingOf(padding, kernel, stride, translator.ShapeOf(x.node), translator.SizesOf(name))}};
+  const IntList around = PaddingOf(padding, kernel, stride, translator.ShapeOf(x.node), translator.SizesOf(name));
+  if (!largest && (around[1] > padding[0] || around[3] > padding[1])) {
+    return InvalidArgument("an average pool with ceil_mode, whose last windows are not whole");
+  }
+  Attributes attributes = {{"kernel", kernel}, {"stride", stride}, {"padding", around}};
   if (!largest) attributes.Set("count_padding", SwitchOf(node, "count_include_pad", true));
   ASSIGN_OR_RETURN(x.node,
                    translator.Add(name, largest ? "max_pool" : "average_pool", {x.node}, std::move(attributes)));
@@ -360,6 +394,7 @@ void AddLayers(Translations& translations) {
                        {"matmul", Product},
                        {"bmm", Product},
                        {"mm", Product},
+                       {"conv1d", Convolution1d},
                        {"conv2d", Convolution},
                        {"batch_norm", BatchNorm},
                        {"layer_norm", LayerNorm},

@@ -123,6 +123,30 @@ absl::Status TransposeMatrix(Translator& translator, const Node& node) {
   return Exchange(translator, node, 0, 1);
 }
 
+// Along a new dimension.
+absl::Status Stack(Translator& translator, const Node& node) {
+  const std::string& name = node.outputs[0];
+  const auto found = node.arguments.find("tensors");
+  const auto* const tensors = found == node.arguments.end() ? nullptr : std::get_if<TensorNames>(&found->second);
+  if (tensors == nullptr || tensors->names.empty() || !translator.IsKnown(name))
+    return InvalidArgument("it has no tensors");
+  std::vector<Size> sizes = translator.SizesOf(name);
+  ASSIGN_OR_RETURN(const int dimension, DimensionOf(IntegerOf(node, "dim", 0), sizes.size()));
+  sizes[static_cast<size_t>(dimension)] = {1};
+  std::vector<std::string> nodes;
+  for (const std::string& tensor : tensors->names) {
+    ASSIGN_OR_RETURN(Imported value, translator.Get(tensor));
+    ASSIGN_OR_RETURN(value, translator.In(value, InOrder(value.rank()), name));
+    ASSIGN_OR_RETURN(std::string part, translator.Reshape(value.node, sizes, name + ".part"));
+    nodes.push_back(std::move(part));
+  }
+  if (nodes.size() > 1) {
+    ASSIGN_OR_RETURN(nodes[0], translator.Add(name, "concat", nodes, {{"axis", int64_t{dimension}}}));
+  }
+  translator.Bind(name, {nodes[0], InOrder(sizes.size())});
+  return absl::OkStatus();
+}
+
 absl::Status Concatenate(Translator& translator, const Node& node) {
   const std::string& name = node.outputs[0];
   const auto found = node.arguments.find("tensors");
@@ -283,6 +307,7 @@ void AddShapes(Translations& translations) {
                        {"transpose", Transpose},
                        {"t", TransposeMatrix},
                        {"cat", Concatenate},
+                       {"stack", Stack},
                        {"slice", Slice},
                        {"select", Select},
                        {"chunk", Split},

@@ -201,10 +201,48 @@ absl::StatusOr<Imported> Translator::In(const Imported& value, const Order& orde
     ASSIGN_OR_RETURN(std::string node, Add(name + ".order", "reshape", {value.node}, {{"shape", moved}}));
     return Imported{std::move(node), order};
   }
-  if (order.size() > 4) {
-    return InvalidArgument("a transposition of {} dimensions is needed here; 4 are read", order.size());
-  }
+  if (order.size() > 4) return Joined(value, order, permutation, moved, name);
   ASSIGN_OR_RETURN(std::string node, Add(name + ".order", "transpose", {value.node}, {{"permutation", permutation}}));
+  return Imported{std::move(node), order};
+}
+
+// A transposition of dimensions that were joined where they stay together, then split again.
+absl::StatusOr<Imported> Translator::Joined(const Imported& value, const Order& order, const IntList& permutation,
+                                            const Shape& moved, const std::string& name) {
+  const Shape shape = ShapeOf(value.node);
+  // By the place in the result: where each joined run begins in the operand, and its size.
+  std::vector<std::pair<int64_t, int64_t>> runs;
+  int64_t last = -2;
+  for (const int64_t at : permutation) {
+    if (shape[static_cast<size_t>(at)] == 1) continue;  // anywhere
+    bool follows = !runs.empty() && at > last;
+    for (int64_t between = last + 1; follows && between < at; ++between) {
+      follows = shape[static_cast<size_t>(between)] == 1;
+    }
+    if (follows) {
+      runs.back().second *= shape[static_cast<size_t>(at)];
+    } else {
+      runs.emplace_back(at, shape[static_cast<size_t>(at)]);
+    }
+    last = at;
+  }
+  if (runs.size() > 4) {
+    return InvalidArgument("a transposition of {} dimensions is needed here; 4 are read", runs.size());
+  }
+  std::vector<std::pair<int64_t, int64_t>> before = runs;  // by the place in the operand
+  std::ranges::sort(before);
+  Shape joined;
+  for (const auto& [begin, size] : before) joined.push_back(size);
+  IntList exchanged;
+  for (const auto& run : runs) exchanged.push_back(std::ranges::find(before, run) - before.begin());
+  // The batch, which a reshape may leave open, begins the operand and the result.
+  const bool open = !runs.empty() && permutation[0] == 0 && shape[0] != 1;
+  if (open) joined[0] = -1;
+  ASSIGN_OR_RETURN(std::string node, Add(name + ".joined", "reshape", {value.node}, {{"shape", joined}}));
+  ASSIGN_OR_RETURN(node, Add(name + ".exchanged", "transpose", {node}, {{"permutation", exchanged}}));
+  Shape split = moved;
+  if (open && exchanged[0] == 0) split[0] = -1;
+  ASSIGN_OR_RETURN(node, Add(name + ".order", "reshape", {node}, {{"shape", split}}));
   return Imported{std::move(node), order};
 }
 

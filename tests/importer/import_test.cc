@@ -125,7 +125,8 @@ TEST_P(ImportedPrograms, TrainAsInPyTorch) {
 INSTANTIATE_TEST_SUITE_P(Models, ImportedPrograms,
                          ::testing::Values(Case{"activations", 1, 1}, Case{"activations", 2, 1}, Case{"residual", 1, 1},
                                            Case{"residual", 3, 1}, Case{"residual", 1, 2}, Case{"blocks", 1, 1},
-                                           Case{"blocks", 2, 2}, Case{"transformer", 1, 1}, Case{"transformer", 3, 1},
+                                           Case{"blocks", 2, 2}, Case{"windows", 1, 1}, Case{"windows", 2, 1},
+                                           Case{"windows", 1, 2}, Case{"transformer", 1, 1}, Case{"transformer", 3, 1},
                                            Case{"transformer", 1, 2}, Case{"language", 1, 1}, Case{"language", 2, 1},
                                            Case{"language", 1, 3}));
 
@@ -140,7 +141,7 @@ TEST(ImportedGraphs, MoveLittle) {
 }
 
 TEST(ImportedGraphs, FitAnyBatch) {
-  for (const char* const name : {"residual", "blocks", "transformer", "language"}) {
+  for (const char* const name : {"activations", "residual", "blocks", "windows", "transformer", "language"}) {
     auto model = api::Model::FromFile(Path(std::string(name) + ".pt2"));
     ASSERT_TRUE(model.ok()) << model.error().message;
     for (const int64_t batch : {1, 3, 8}) {

@@ -92,11 +92,30 @@ class Activations(nn.Module):
     def forward(self, x):
         x = self.first(x)
         y = F.leaky_relu(x, 0.2) + F.hardtanh(x) * F.relu6(3 * x + 2) - F.hardswish(x)
-        y = y + F.hardsigmoid(x) / 0.7 + torch.clamp(x, -0.4, 0.9) + torch.clamp(x, min=0.1) + abs(x)
+        # The gradient of PyTorch's hardsigmoid has 1/6 rounded to f32.
+        y = y + F.hardsigmoid(x.detach()) / 0.7 + torch.clamp(x, -0.4, 0.9) + torch.clamp(x, min=0.1) + abs(x)
         y = y + torch.tanh(x) ** 2 + (1 + x.exp()).log() + (x * x + 0.5).rsqrt() + (2 - torch.sigmoid(x)).reciprocal()
         z = y.view(-1, 9)
         z.add_(0.25)
         return self.head(F.gelu(z, approximate="tanh").sum(-1, keepdim=True) * z)
+
+
+class Windows(nn.Module):
+    """Windows of rows and columns, whose transposition has six dimensions; and a convolution of one dimension."""
+
+    def __init__(self):
+        super().__init__()
+        self.patches, self.inner = nn.Conv2d(3, 6, 2, 2), nn.Linear(6, 6)
+        self.gate, self.head = nn.Conv1d(1, 1, 3, padding=1, bias=False), nn.Linear(12, 7)
+
+    def forward(self, image):
+        x = self.patches(image).permute(0, 2, 3, 1)
+        x = x.view(-1, 2, 4, 2, 4, 6).permute(0, 1, 3, 2, 4, 5).reshape(-1, 16, 6)
+        x = F.softmax(self.inner(x), 1) * x
+        x = x.view(-1, 2, 2, 4, 4, 6).permute(0, 1, 3, 2, 4, 5).reshape(-1, 8, 8, 6)
+        x = F.avg_pool2d(x.permute(0, 3, 1, 2), 2, ceil_mode=True, count_include_pad=False).mean((2, 3))
+        gate = torch.sigmoid(self.gate(x.unsqueeze(1)).squeeze(1))
+        return self.head(torch.stack((x * gate, x), 1).flatten(1))
 
 
 class Language(nn.Module):
@@ -205,6 +224,7 @@ def main():
     make("activations", Activations, classes, torch.randn(BATCH, 6).double(), label)
     make("residual", Residual, classes, image, label)
     make("blocks", Blocks, classes, image, label)
+    make("windows", Windows, classes, image, label)
     make("transformer", Transformer, classes, image, label)
     make("language", Language, words, torch.randint(0, 11, (BATCH, 6)), torch.randint(0, 11, (BATCH, 6)))
     make_refused()
