@@ -201,47 +201,37 @@ absl::StatusOr<Imported> Translator::In(const Imported& value, const Order& orde
     ASSIGN_OR_RETURN(std::string node, Add(name + ".order", "reshape", {value.node}, {{"shape", moved}}));
     return Imported{std::move(node), order};
   }
-  if (order.size() > 4) return Joined(value, order, permutation, moved, name);
+  if (order.size() > 4) return Exchanged(value, order, moved, name);
   ASSIGN_OR_RETURN(std::string node, Add(name + ".order", "transpose", {value.node}, {{"permutation", permutation}}));
   return Imported{std::move(node), order};
 }
 
-// A transposition of dimensions that were joined where they stay together, then split again.
-absl::StatusOr<Imported> Translator::Joined(const Imported& value, const Order& order, const IntList& permutation,
-                                            const Shape& moved, const std::string& name) {
-  const Shape shape = ShapeOf(value.node);
-  // By the place in the result: where each joined run begins in the operand, and its size.
-  std::vector<std::pair<int64_t, int64_t>> runs;
-  int64_t last = -2;
-  for (const int64_t at : permutation) {
-    if (shape[static_cast<size_t>(at)] == 1) continue;  // anywhere
-    bool follows = !runs.empty() && at > last;
-    for (int64_t between = last + 1; follows && between < at; ++between) {
-      follows = shape[static_cast<size_t>(between)] == 1;
-    }
-    if (follows) {
-      runs.back().second *= shape[static_cast<size_t>(at)];
-    } else {
-      runs.emplace_back(at, shape[static_cast<size_t>(at)]);
-    }
-    last = at;
+// A transposition of more than 4 dimensions, one exchange of two neighbouring blocks after the other: each is one of 4.
+absl::StatusOr<Imported> Translator::Exchanged(const Imported& value, const Order& order, const Shape& moved,
+                                               const std::string& name) {
+  std::string node = value.node;
+  Order place = value.order;  // the order so far
+  Shape shape = ShapeOf(node);
+  const auto size_of = [&shape](size_t begin, size_t end) {
+    int64_t size = 1;
+    for (size_t d = begin; d < end; ++d) size *= shape[d];
+    return size;
+  };
+  for (size_t k = 0; k < order.size(); ++k) {
+    const auto from = static_cast<size_t>(std::ranges::find(place, order[k]) - place.begin());
+    if (from == k) continue;
+    size_t to = from + 1;  // of the block that comes next, as long as its dimensions stay together
+    while (to < place.size() && place[to] == order[k + (to - from)]) ++to;
+    // What stands before is the batch or begins with it: a reshape may leave that open.
+    const IntList blocks = {k == 0 ? 1 : -1, size_of(k, from), size_of(from, to), size_of(to, shape.size())};
+    ASSIGN_OR_RETURN(node, Add(name + ".blocks", "reshape", {node}, {{"shape", blocks}}));
+    ASSIGN_OR_RETURN(node, Add(name + ".exchanged", "transpose", {node}, {{"permutation", IntList{0, 2, 1, 3}}}));
+    std::rotate(place.begin() + static_cast<int64_t>(k), place.begin() + static_cast<int64_t>(from),
+                place.begin() + static_cast<int64_t>(to));
+    std::rotate(shape.begin() + k, shape.begin() + from, shape.begin() + to);
   }
-  if (runs.size() > 4) {
-    return InvalidArgument("a transposition of {} dimensions is needed here; 4 are read", runs.size());
-  }
-  std::vector<std::pair<int64_t, int64_t>> before = runs;  // by the place in the operand
-  std::ranges::sort(before);
-  Shape joined;
-  for (const auto& [begin, size] : before) joined.push_back(size);
-  IntList exchanged;
-  for (const auto& run : runs) exchanged.push_back(std::ranges::find(before, run) - before.begin());
-  // The batch, which a reshape may leave open, begins the operand and the result.
-  const bool open = !runs.empty() && permutation[0] == 0 && shape[0] != 1;
-  if (open) joined[0] = -1;
-  ASSIGN_OR_RETURN(std::string node, Add(name + ".joined", "reshape", {value.node}, {{"shape", joined}}));
-  ASSIGN_OR_RETURN(node, Add(name + ".exchanged", "transpose", {node}, {{"permutation", exchanged}}));
   Shape split = moved;
-  if (open && exchanged[0] == 0) split[0] = -1;
+  if (value.order[0] == order[0]) split[0] = -1;
   ASSIGN_OR_RETURN(node, Add(name + ".order", "reshape", {node}, {{"shape", split}}));
   return Imported{std::move(node), order};
 }

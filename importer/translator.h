@@ -79,8 +79,8 @@ class Translator {
   GraphAssembler& assembler() { return assembler_; }
 
  private:
-  absl::StatusOr<Imported> Joined(const Imported& value, const Order& order, const IntList& permutation,
-                                  const Shape& moved, const std::string& name);
+  absl::StatusOr<Imported> Exchanged(const Imported& value, const Order& order, const Shape& moved,
+                                     const std::string& name);
   absl::StatusOr<Imported> AddInput(const Input& input);
   absl::StatusOr<Imported> AddState(const Input& input, const std::string& op, const Order& order,
                                     Attributes attributes);
