@@ -57,8 +57,9 @@ class GroupSplits {
   std::string OfLayer(const Node& node, LayerSplit split) const {
     if (split == LayerSplit::kSamples) return "samples";
     if (split == LayerSplit::kRows) return HasSplit(forward_, node, "height") ? "height" : "replicate";
-    const bool enough = forward_.type(node.outputs[0]).shape.back() >= model_;
-    return enough && HasSplit(forward_, node, "output_channels") ? "output_channels" : "replicate";
+    const std::optional<Rule> channels = FindSplit(forward_, node, "output_channels");
+    const bool enough = channels && forward_.type(node.outputs[0]).shape.back() / channels->outputs[0].unit >= model_;
+    return enough ? channels->name : "replicate";
   }
 
   // A product of two activations [n,h,..] is split by its heads, and so is what follows it: softmax too, so that no

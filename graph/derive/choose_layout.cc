@@ -88,11 +88,11 @@ class AxisChooser {
       }
       const int64_t units = *inside;
       std::vector<int64_t> cuts = config.cuts;
-      if (unit > 1 && !cuts.empty() && cuts.back() == units * unit) {  // in elements
-        std::optional<std::vector<int64_t>> in_units = InUnits(cuts, unit);
+      if (const int64_t counted = cuts.empty() ? 0 : UnitOfCuts(rule, units, cuts.back()); counted > 1) {
+        std::optional<std::vector<int64_t>> in_units = InUnits(cuts, counted);
         if (!in_units) {
           return InvalidArgument("'{}' over axis '{}': cuts [{}] divide a group of {} that belong together",
-                                 config.split, mesh_axis.name, fmt::join(cuts, ","), unit);
+                                 config.split, mesh_axis.name, fmt::join(cuts, ","), counted);
         }
         cuts = *std::move(in_units);
       }
@@ -156,6 +156,18 @@ class AxisChooser {
   template <typename Split>
   static int64_t SizeOf(const Split& split, const Shape& shape) {
     return split.windows ? split.windows->count : shape[split.dimension];
+  }
+
+  // What cuts that end at `last` count, where a rule splits so many units: 1: units; more: elements of a value that it
+  // splits, so many of which are a unit; 0: neither.
+  static int64_t UnitOfCuts(const Rule& rule, int64_t units, int64_t last) {
+    if (last == units) return 1;
+    for (const std::vector<Pattern>* patterns : {&rule.inputs, &rule.outputs}) {
+      for (const Pattern& pattern : *patterns) {
+        if (pattern.kind == AxisLayout::Kind::kSplit && last == units * pattern.unit) return pattern.unit;
+      }
+    }
+    return 0;
   }
 
   static bool UnitsDiffer(const Rule& rule) {
@@ -270,8 +282,8 @@ class AxisChooser {
       const bool input = first.input < candidate.inputs.size();
       outer[axis_] = input ? candidate.inputs[first.input] : candidate.outputs[first.output];
       const std::optional<int64_t> block = SizeInside(outer, first.pattern->dimension, first.size, axis_ + 1);
-      const int64_t unit = first.pattern->unit, last = said->cuts.back();
-      if (!block || (*block != last && (*block % unit != 0 || *block / unit != last))) return false;
+      const int64_t unit = first.pattern->unit;
+      if (!block || *block % unit != 0 || UnitOfCuts(rule, *block / unit, said->cuts.back()) == 0) return false;
     }
     return true;
   }

@@ -2,7 +2,7 @@
 //
 //   x [n,h,w,c]   w [o,kh,kw,c/groups]   y [n,h',w',o]   padding (top, bottom, left, right) reads zeros
 // Output channels [k*o/groups, (k+1)*o/groups) see the k-th block of c/groups input channels (g = k*c/groups).
-// With more than one group a channel split would cut through groups, so only samples, rows and columns may be split.
+// With more than one group, `output_channels` splits x, w and y between groups; a rank computes its groups alone.
 //
 //   conv2d_epilogue(x, w, bias) activation     y + bias[o], and then the op of that name; each may be absent
 // joins what follows a convolution to it (ops/fusions/fuse_epilogues.h). It is not linear, so it carries no P.
@@ -121,7 +121,7 @@ Rule RuleOf(const ConvolutionView& view, const std::string& name, const std::opt
   return rule;
 }
 
-// Samples, then the channels if groups allow it, then rows and columns, then the two ways to carry a P.
+// Samples, then channels (whole groups, if there are several), then rows and columns, then the two ways to carry a P.
 std::vector<Rule> BilinearRules(const NodeView& node, const ConvolutionView& view) {
   const auto shape = [&](Part part) -> const Shape& {
     for (size_t i = 0; i < view.inputs.size(); ++i) {
@@ -131,9 +131,13 @@ std::vector<Rule> BilinearRules(const NodeView& node, const ConvolutionView& vie
   };
   const auto none = std::optional<Pattern>();
   std::vector<Rule> rules = {RuleOf(view, "samples", S(0), none, S(0))};
-  if (node.attributes.Int("groups") == 1) {
+  const int64_t groups = node.attributes.Int("groups");
+  if (groups == 1) {
     rules.push_back(RuleOf(view, "output_channels", none, S(0), S(3)));
     rules.push_back(RuleOf(view, "input_channels", S(3), S(3), none));
+  } else {
+    const int64_t depth = shape(Part::kX)[3] / groups, filters = shape(Part::kY)[3] / groups;
+    rules.push_back(RuleOf(view, "output_channels", S(3, depth), S(0, filters), S(3, filters)));
   }
   const Shape& w = shape(Part::kW);
   const absl::StatusOr<Window> window = ConvolutionWindow(node.attributes, w[1], w[2]);

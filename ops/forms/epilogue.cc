@@ -27,7 +27,7 @@ std::vector<Rule> EpilogueRules(const std::vector<Rule>& product) {
   std::vector<Rule> rules;
   for (Rule rule : product) {
     if (rule.outputs[0].kind != AxisLayout::Kind::kSplit) continue;
-    rule.inputs.push_back(rule.name == "output_channels" ? S(0) : R());
+    rule.inputs.push_back(rule.name == "output_channels" ? S(0, rule.outputs[0].unit) : R());
     rules.push_back(std::move(rule));
   }
   return rules;

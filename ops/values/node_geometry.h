@@ -78,11 +78,17 @@ inline PixelMap MakePixelMap(const Box& box, const Box& within) {
   return {row * within.size[2] + column, within.size[1], within.size[2]};
 }
 
+// The groups of a convolution that a rank holds, whole ones; at least 1, also where its block has no channels.
+inline int64_t LocalGroups(const LocalTensor& x, const Attributes& attributes) {
+  const int64_t groups = attributes.Int("groups");
+  return groups == 1 ? 1 : Larger(1, x.shape()[3] * groups / x.global[3]);
+}
+
 // x [n,h,w,c], w [o,kh,kw,c/groups], y [n,oh,ow,o]
 inline Convolution MakeConvolution(const LocalTensor& x, const LocalTensor& w, const LocalTensor& y,
                                    const Attributes& attributes) {
   const SlidingWindow window = MakeWindow(attributes, w.shape()[1], w.shape()[2]);
-  return {MakeImages(x.shape(), y.shape()), LocalWindow(x, y, window), attributes.Int("groups"),
+  return {MakeImages(x.shape(), y.shape()), LocalWindow(x, y, window), LocalGroups(x, attributes),
           MakePixelMap(x.box, x.box), MakePixelMap(y.box, y.box)};
 }
 

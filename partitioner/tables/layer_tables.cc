@@ -32,12 +32,14 @@ class Filler {
   }
 
  private:
-  // No dimension in more parts than it has elements.
+  // No dimension in more parts than it has elements, or groups of elements that belong together.
   bool HasRoom(const OpLayer& layer, const Choice& choice) const {
     const Shape& shape = layers_.graph.type(layers_.lead(layer).outputs[0]).shape;
     const bool room = std::ranges::all_of(kCuts, [&](Cut cut) {
       const int degree = DegreeOf(choice, result_.mesh, cut), dimension = DimensionOf(cut, shape.size());
-      return degree == 1 || (dimension >= 0 && degree <= shape[dimension]) || (shape.empty() && cut == Cut::kSamples);
+      if (degree == 1 || (shape.empty() && cut == Cut::kSamples)) return true;
+      const Rule* const split = FindSplit(layers_.splits[layer.nodes[0]], shape, cut);
+      return dimension >= 0 && degree <= shape[dimension] / (split == nullptr ? 1 : split->outputs[0].unit);
     });
     return room && DegreeOf(choice, result_.mesh, Cut::kSummed) <= SummedElements(layer);
   }

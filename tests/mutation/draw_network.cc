@@ -139,15 +139,19 @@ class Network {
     return Add("slice", {x}, {{"begin", begin}, {"size", size}});
   }
 
+  int64_t DivisorOf(int64_t number) {
+    std::vector<int64_t> divisors;
+    for (int64_t d = 1; d <= number; ++d) {
+      if (number % d == 0) divisors.push_back(d);
+    }
+    return dice().Pick(divisors);
+  }
+
   Shape DrawShape(int64_t elements) {
     const size_t rank = dice().OneIn(3) ? 1 + dice().Below(5) : dice().OneIn(2) ? 2 : 4;
     Shape shape;
     while (shape.size() + 1 < rank) {
-      std::vector<int64_t> divisors;
-      for (int64_t d = 1; d <= elements; ++d) {
-        if (elements % d == 0) divisors.push_back(d);
-      }
-      shape.push_back(dice().Pick(divisors));
+      shape.push_back(DivisorOf(elements));
       elements /= shape.back();
     }
     shape.push_back(elements);
@@ -189,7 +193,7 @@ class Network {
   }
 
   std::optional<std::string> Convolution(const std::string& x) {
-    const int64_t channels = ShapeOf(x)[3], groups = dice().OneIn(6) && channels % 2 == 0 ? 2 : 1;
+    const int64_t channels = ShapeOf(x)[3], groups = dice().OneIn(3) ? DivisorOf(channels) : 1;
     const int64_t out = groups * Between(1, 4, dice_);
     // Now and then images that are trained themselves.
     const std::string images = dice().OneIn(20) ? Parameter(ShapeOf(x)) : x;

@@ -23,6 +23,8 @@ std::vector<ConvolutionCase> Convolutions() {
       {"dilation", {{"dilation", Ints{2, 1}}}, {2, 7, 5, 3}, {3, 3, 2, 3}},
       {"groups", {{"groups", int64_t{3}}, {"padding", Ints{1, 1, 1, 1}}}, {2, 4, 5, 6}, {3, 3, 3, 2}},
       {"depthwise", {{"groups", int64_t{5}}}, {2, 4, 5, 5}, {5, 2, 3, 1}},
+      {"multiplier", {{"groups", int64_t{3}}, {"stride", Ints{2, 1}}}, {2, 5, 3, 3}, {6, 3, 2, 1}},
+      {"groups_of_pixels", {{"groups", int64_t{4}}}, {2, 3, 2, 8}, {12, 1, 1, 2}},
       {"all",
        {{"stride", Ints{2, 1}}, {"padding", Ints{2, 1, 0, 3}}, {"dilation", Ints{1, 2}}, {"groups", int64_t{2}}},
        {3, 6, 5, 4},

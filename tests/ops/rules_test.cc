@@ -228,10 +228,18 @@ TEST(Rules, AMaskOfAReluIsSplitByRowsAlone) {
       (Texts{"samples: S0 R S0 -> S0", "input_channels: S1 S1 R -> P", "partial: P R R -> P", "partial: R P R -> P"}));
 }
 
-TEST(Rules, ConvolutionWithGroupsSplitsNoChannels) {
-  const Texts texts = RuleTexts("conv2d", {{"groups", int64_t{2}}}, {F({4, 5, 5, 4}), F({6, 3, 3, 2})});
-  EXPECT_EQ(texts, (Texts{"samples: S0 R -> S0", "height: S1(3x3/1-0) R -> S1", "width: S2(3x3/1-0) R -> S2",
-                          "partial: P R -> P", "partial: R P -> P"}));
+// Channels are cut between groups, so that a rank has all input channels of its output channels.
+TEST(Rules, ConvolutionWithGroupsSplitsWholeGroups) {
+  Attributes attributes = {{"groups", int64_t{2}}};
+  const TensorType x = F({4, 5, 5, 4}), w = F({6, 3, 3, 2}), y = F({4, 3, 3, 6});
+  EXPECT_EQ(RuleTexts("conv2d", attributes, {x, w}),
+            (Texts{"samples: S0 R -> S0", "output_channels: S3/2 S0/3 -> S3/3", "height: S1(3x3/1-0) R -> S1",
+                   "width: S2(3x3/1-0) R -> S2", "partial: P R -> P", "partial: R P -> P"}));
+  EXPECT_EQ(RuleTexts("conv2d_epilogue", attributes, {x, w, F({6})})[1], "output_channels: S3/2 S0/3 S0/3 -> S3/3");
+  attributes.Set("shape", x.shape);
+  EXPECT_EQ(RuleTexts("conv2d_input_grad", attributes, {y, w})[1], "output_channels: S3/3 S0/3 -> S3/2");
+  attributes.Set("shape", w.shape);
+  EXPECT_EQ(RuleTexts("conv2d_weight_grad", attributes, {x, y})[1], "output_channels: S3/2 S3/3 -> S0/3");
 }
 
 TEST(Rules, ConvolutionReadsRowsAndColumnsByWindows) {

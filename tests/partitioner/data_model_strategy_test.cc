@@ -9,6 +9,7 @@
 #include "ops/graph_builder.h"
 #include "ops/registry.h"
 #include "tests/graph/two_layers.h"
+#include "tests/testing/assert_ok.h"
 
 namespace partita {
 namespace {
@@ -77,6 +78,26 @@ TEST(DataModelStrategy, ProductsOfActivationsAreSplitByTheirHeads) {
         {"scores", split}, {"scaled", split}, {"shares", split}, {"context", split}};
     const std::map<std::string, std::string> left = {{"shares", split}};
     EXPECT_EQ(splits, heads < 4 ? left : by_heads);
+  }
+}
+
+// Behind a layer split by channels, a depthwise convolution and its batch norm keep the split and gather nothing. With
+// fewer groups than ranks it is whole, as a layer of few channels is.
+TEST(DataModelStrategy, GroupsOfConvolutionsStayWhereTheirChannelsAre) {
+  for (const auto& [groups, layout] :
+       {std::pair<int64_t, const char*>{6, "{data:S0 model:S3}"}, {2, "{data:S0 model:R}"}}) {
+    GraphBuilder b(Ops());
+    ValueId x = b.Input("x", DType::kF32, {4, 5, 5, 2});
+    x = b.Conv2d("expand", x, {.channels = 6, .kernel = 1});
+    x = b.BatchNorm("norm", b.Conv2d("grouped", x, {.channels = 12, .kernel = 3, .groups = groups}));
+    const ValueId loss = b.Add("loss", "sum", {b.Relu("end", x)});
+    Model model;
+    ASSERT_OK_AND_ASSIGN(model.graph, b.Build(loss));
+    ASSERT_OK_AND_ASSIGN(const Strategy strategy, DataModelStrategy(model.graph, 2, 3));
+    ASSERT_OK_AND_ASSIGN(const Program program, MakeProgram(model, strategy, Ops(), {.verify_passes = true}));
+    const Graph& graph = program.graph(kTrainEntry);
+    for (const char* value : {"grouped", "end"}) EXPECT_EQ(LayoutOf(graph, value), layout) << value;
+    EXPECT_EQ(graph.Find("expand@all_gather") != kNoValue, groups == 2);
   }
 }
 

@@ -217,6 +217,37 @@ metric %y
             "node 'y': 'samples' over axis 'data': cuts [0,3,8] divide a group of 4 that belong together");
 }
 
+// Cuts of a convolution with groups count groups, input channels or output channels.
+TEST(Strategy, CutsOfGroupsAreInAnyOfTheirUnits) {
+  const absl::StatusOr<Graph> forward = ParseText(R"(state %w
+%x = input() f32[2,3,3,6]
+%w = parameter() initializer=uniform f32[12,1,1,2]
+%y = conv2d(%x, %w) groups=3 f32[2,3,3,12]
+metric %y
+)",
+                                                  Ops());
+  ASSERT_TRUE(forward.ok()) << forward.status();
+  Strategy strategy;
+  strategy.mesh.axes = {{"data", 2}};
+  const auto compiled = [&](std::vector<int64_t> cuts) {
+    strategy.ops = {{"y", {{"data", Split("output_channels", std::move(cuts))}}, {}}};
+    return MakeProgram({"", *forward, {}, {}}, strategy, Ops(), {});
+  };
+  for (const std::vector<int64_t>& cuts : {std::vector<int64_t>{0, 1, 3}, {0, 2, 6}, {0, 4, 12}}) {
+    const absl::StatusOr<Program> program = compiled(cuts);
+    ASSERT_TRUE(program.ok()) << program.status();
+    const Graph& graph = program->graph(kEvaluateEntry);
+    EXPECT_EQ(LayoutOf(graph, "y"), "{data:S3[0,4,12]}");
+    EXPECT_EQ(LayoutOf(graph, "w"), "{data:S0[0,4,12]}");
+    EXPECT_EQ(LayoutOf(graph, "x@slice_move"), "{data:S3[0,2,6]}");
+  }
+  const char* const says = "node 'y': 'output_channels' over axis 'data': cuts [";
+  EXPECT_EQ(std::string(compiled({0, 6, 12}).status().message()),
+            fmt::format("{}0,6,12] divide a group of 4 that belong together", says));
+  EXPECT_EQ(std::string(compiled({0, 1, 4}).status().message()),
+            fmt::format("{}0,1,4] found; 3 points that rise from 0 to 3 are needed", says));
+}
+
 struct Refusal {
   const char* name;
   Strategy strategy;

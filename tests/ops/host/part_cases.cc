@@ -4,7 +4,9 @@
 #include <cmath>
 #include <random>
 
+#include "graph/ir/op_definition.h"
 #include "graph/value/windows.h"
+#include "runtime/base/check.h"
 
 namespace partita {
 namespace {
@@ -104,7 +106,46 @@ Values Cut(const Values& whole, const Shape& shape, const Box& box) {
   return values;
 }
 
+// How the op splits channels: between groups.
+Rule SplitOfGroups(const LocalNode& node) {
+  std::vector<TensorType> types;
+  for (const auto& input : node.inputs) types.push_back({input->dtype, input->global});
+  NodeView view{node.attributes, {}, {{node.outputs[0].dtype, node.outputs[0].global}}};
+  for (const TensorType& type : types) view.inputs.push_back(&type);
+  for (Rule& rule : node.op->rules(view)) {
+    if (rule.name == "output_channels") return std::move(rule);
+  }
+  CHECK(false);
+}
+
+PartCase PartOfGroups(const KernelCase& c, const Range& groups) {
+  const Rule split = SplitOfGroups(c.node);
+  const auto narrow = [&](const Pattern& pattern, LocalTensor& tensor) {
+    Narrow(tensor, pattern.dimension, groups.begin * pattern.unit, groups.end * pattern.unit);
+  };
+  PartCase part{static_cast<uint64_t>(groups.begin), c.node, c.node, c.inputs, {}};
+  for (size_t i = 0; i < c.inputs.size(); ++i) {
+    narrow(split.inputs[i], *part.part.inputs[i]);
+    part.part_inputs.push_back(Part(c.inputs[i], *part.part.inputs[i]));
+  }
+  narrow(split.outputs[0], part.part.outputs[0]);
+  return part;
+}
+
 }  // namespace
+
+std::vector<PartCase> PartsOfGroups() {
+  std::vector<PartCase> parts;
+  for (const KernelCase& c : AllCases()) {
+    const int64_t groups = c.node.attributes.Has("groups") ? c.node.attributes.Int("groups") : 1;
+    const bool absent = std::ranges::any_of(c.node.inputs, [](const auto& input) { return !input.has_value(); });
+    if (groups == 1 || absent) continue;
+    for (const Range& some : {Range{0, groups - 1}, Range{1, groups}, Range{groups / 2, groups / 2 + 1}}) {
+      parts.push_back(PartOfGroups(c, some));
+    }
+  }
+  return parts;
+}
 
 std::vector<PartCase> RandomParts(uint64_t seeds) {
   std::vector<PartCase> cases;

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 
 #include "graph/ir/op_definition.h"
 #include "ops/host/host_kernels.h"
@@ -59,6 +60,34 @@ TEST(Parts, AreTheSameOnSeveralThreads) {
           EXPECT_LE(Distance(found, ExpectedOfPart(y, part)), 5e-6) << kernel << " " << samples << " on " << threads;
         }
       }
+    }
+  }
+}
+
+// Every kernel of a rank that holds some of the groups; one that rejects a node is asked for others.
+TEST(Parts, OfGroupsAreWhatTheWholeHasThere) {
+  std::map<std::string, int> ran;
+  for (const auto& [first, whole, part, inputs, part_inputs] : PartsOfGroups()) {
+    const Values y = Part(Outputs(InF64(whole), inputs, {.reference_only = true})[0], part.outputs[0]);
+    for (const std::string& kernel : HostKernelNames(whole.op->name)) {
+      const std::string family = kernel.substr(0, kernel.find('_'));
+      for (const LocalNode& node : {part, InF64(part)}) {
+        for (const int threads : {1, 2}) {
+          const auto found = RunKernel(node, part_inputs, {.family = family, .threads = threads});
+          if (found.status().code() == absl::StatusCode::kInvalidArgument) continue;
+          ASSERT_TRUE(found.ok()) << found.status();
+          const bool wide = node.outputs[0].dtype == DType::kF64;
+          EXPECT_LE(Distance((*found)[0], y), wide ? 1e-13 : 5e-6) << kernel << " from group " << first;
+          ++ran[kernel];
+        }
+      }
+    }
+  }
+  for (const char* op : {"conv2d", "conv2d_epilogue", "conv2d_input_grad", "conv2d_weight_grad"}) {
+    for (const std::string& kernel : HostKernelNames(op)) {
+      const std::string family = kernel.substr(0, kernel.find('_'));
+      const bool serves_all = family == "onednn" || family == "im2col" || family == "reference";
+      EXPECT_GE(ran[kernel], serves_all ? 12 : 0) << kernel;
     }
   }
 }

@@ -82,6 +82,20 @@ TEST(CudnnConvolution, PartsAreWhatTheWholeHasThere) {
   EXPECT_GT(taken, 5);
 }
 
+// The library is asked for the groups that the rank holds, of all three directions.
+TEST(CudnnConvolution, ComputesTheGroupsOfARank) {
+  int tried = 0;
+  for (const auto& [first, whole, part, inputs, part_inputs] : PartsOfGroups()) {
+    FakeCudnn fake;
+    const auto found = Computed(fake.api(), part, part_inputs);
+    ASSERT_TRUE(found.ok()) << whole.op->name << ": " << found.status();
+    const Values y = Part(Outputs(InF64(whole), inputs, {.reference_only = true})[0], part.outputs[0]);
+    EXPECT_LE(Distance((*found)[0], y), 1e-5) << whole.op->name << " from group " << first;
+    ++tried;
+  }
+  EXPECT_GE(tried, 27);
+}
+
 // The first engine that works and keeps to the rules.
 TEST(CudnnConvolution, EnginesKeepToTheRules) {
   const KernelCase c = AnyCase();

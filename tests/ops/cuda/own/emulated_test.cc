@@ -285,6 +285,17 @@ TEST(EmulatedKernels, ComputePartsOfConvolutions) {
   }
 }
 
+// A rank that holds some of a convolution's groups.
+TEST(EmulatedKernels, ComputeSomeOfTheGroups) {
+  for (const auto& [first, whole, part, inputs, part_inputs] : PartsOfGroups()) {
+    const Values y = Part(Outputs(InF64(whole), inputs, {.reference_only = true})[0], part.outputs[0]);
+    for (const LocalNode& node : {part, InF64(part)}) {
+      EXPECT_LE(Distance(Emulated(node, part_inputs)[0], y), Tolerance(node.outputs[0].dtype))
+          << whole.op->name << " from group " << first;
+    }
+  }
+}
+
 TEST(EmulatedKernels, RefuseADTypeThatIsNoFloat) {
   LocalNode relu = WholeNode("relu", {}, {TensorType{DType::kF32, {3}}});
   relu.inputs[0]->dtype = relu.outputs[0].dtype = DType::kI32;
