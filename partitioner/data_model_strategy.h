@@ -27,10 +27,12 @@ struct DataModelOptions {
   InputGradients input_gradients = InputGradients::kReduceScatter;
 };
 
-// Mesh data:N model:M. Samples over data; over model convolutions and matmuls as `options` say, other ops follow;
-// concat and reshape along split channels, softmax, loss and accuracy are whole. With the channels split, products of
-// two activations [n,h,..] and what follows them, softmax too, are split by h, if that is at least M. It is legal for
-// every batch and any number of micro-batches. Refuses N or M below 1, and rows of dense layers.
+// Mesh data:N model:M. Samples over data; over model convolutions and matmuls as `options` say, other ops follow. With
+// the channels split, a reshape keeps whole heads or classes, a loss takes classes in parts, and a table that is a
+// layer's weight too lies as the layer reads it where that moves less; concat along split channels, other reshapes,
+// softmax and accuracy are whole. Products of two activations [n,h,..] and what follows them, softmax too, are split by
+// h, if that is at least M. It is legal for every batch and any number of micro-batches. Refuses N or M below 1, and
+// rows of dense layers.
 absl::StatusOr<Strategy> DataModelStrategy(const Graph& forward, int data, int model,
                                            const DataModelOptions& options = {});
 

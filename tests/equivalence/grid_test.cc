@@ -3,9 +3,9 @@
 //
 // With convolutions by channels: Y = W X needs an all_gather over the Pr ranks of a column, dX a sum over them, dW one
 // over the Pc ranks of a row. In the paper's form dX is an all_reduce. In the other form each layer gathers its own
-// input and dX is the reduce_scatter of the same blocks, half the bytes; the first dense layer's summands go back
-// through the reshape, which a channel split cannot pass. With convolutions by rows (domain): ghost rows, and dW over
-// all ranks.
+// input and dX is the reduce_scatter of the same blocks, half the bytes, and the loss takes the classes in parts; the
+// first dense layer's summands go back through the reshape, which a channel split cannot pass. With convolutions by
+// rows (domain): ghost rows, and dW over all ranks.
 #include <gtest/gtest.h>
 
 #include "ops/graph_builder.h"
@@ -98,7 +98,11 @@ class Volumes {
       if (rows) {
         Ghosts(layer, first);
       } else if (last) {
-        Add("all_gather", layer.name, Columns(layer.out));
+        if (grid_.gathers_at_once()) {
+          Add("all_gather", layer.name, Columns(layer.out));
+        } else {
+          Add("all_reduce", "loss", 2 * Columns(2));  // the maximum and the sum of a sample's classes
+        }
         InputGradient(layers[i - 1].name + "/relu", layer);
       } else {
         // The output, gathered before relu, or after it by the next layer, which at the border is the reshape.

@@ -59,9 +59,39 @@ TEST(DataModelStrategy, InputGradientsInBothForms) {
   EXPECT_EQ(moves_of(InputGradients::kReduceScatter), "a@all_gather z@all_gather a@all_gather@d@reduce_scatter ");
 }
 
+// What is said of nodes over `model`.
+std::map<std::string, std::string> SplitsOverModel(const Strategy& strategy) {
+  std::map<std::string, std::string> splits;
+  for (const OpConfig& op : strategy.ops) {
+    if (op.axes.contains("model")) splits[op.pattern] = op.axes.at("model").split;
+  }
+  return splits;
+}
+
+// Channels become heads and heads channels where every rank has whole ones; else they are gathered before.
+TEST(DataModelStrategy, ReshapesKeepChannelsOfWholeHeads) {
+  GraphBuilder b(Ops());
+  const auto heads = [&](const std::string& name, ValueId x) {
+    return b.Add(name + "/heads", "reshape", {b.Dense(name, x, 24)}, {{"shape", IntList{-1, 5, 6, 4}}});
+  };
+  const ValueId x = b.Input("x", DType::kF32, {2, 5, 7});
+  const ValueId read = b.Add("read", "scaled_dot_product_attention",
+                             {heads("query", x), heads("keys", x), heads("values", x), kNoValue});
+  const ValueId joined = b.Add("joined", "reshape", {read}, {{"shape", IntList{-1, 5, 24}}});
+  const absl::StatusOr<Graph> graph = b.Build(b.Add("loss", "sum", {b.Dense("output", joined, 24)}));
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  for (const auto& [model, whole] : {std::pair{3, true}, {4, true}, {6, true}, {8, false}}) {
+    const absl::StatusOr<Strategy> strategy = DataModelStrategy(*graph, 1, model);
+    ASSERT_TRUE(strategy.ok());
+    std::map<std::string, std::string> splits = SplitsOverModel(*strategy);
+    EXPECT_EQ(splits["query/heads"], whole ? "channels" : "replicate") << model;
+    EXPECT_EQ(splits["joined"], whole ? "width" : "replicate") << model;
+  }
+}
+
 // Scores of heads [n,h,t,t], and softmax behind them; with fewer heads than ranks all of it is left to follow.
 TEST(DataModelStrategy, ProductsOfActivationsAreSplitByTheirHeads) {
-  for (const auto& [heads, split] : {std::pair<int64_t, const char*>{4, "height"}, {3, "replicate"}}) {
+  for (const int64_t heads : {4, 3}) {
     GraphBuilder b(Ops());
     const ValueId q = b.Input("q", DType::kF32, {2, heads, 5, 6}), k = b.Input("k", DType::kF32, {2, heads, 5, 6});
     const ValueId scores = b.Add("scores", "batch_matmul", {q, k}, {{"transpose_y", true}});
@@ -70,14 +100,11 @@ TEST(DataModelStrategy, ProductsOfActivationsAreSplitByTheirHeads) {
     ASSERT_TRUE(graph.ok()) << graph.status();
     const absl::StatusOr<Strategy> strategy = DataModelStrategy(*graph, 1, 4);
     ASSERT_TRUE(strategy.ok());
-    std::map<std::string, std::string> splits;
-    for (const OpConfig& op : strategy->ops) {
-      if (op.axes.contains("model")) splits[op.pattern] = op.axes.at("model").split;
+    std::map<std::string, std::string> by_heads;
+    for (const char* const node : {"scores", "scaled", "shares", "context"}) {
+      if (heads >= 4) by_heads[node] = "height";
     }
-    const std::map<std::string, std::string> by_heads = {
-        {"scores", split}, {"scaled", split}, {"shares", split}, {"context", split}};
-    const std::map<std::string, std::string> left = {{"shares", split}};
-    EXPECT_EQ(splits, heads < 4 ? left : by_heads);
+    EXPECT_EQ(SplitsOverModel(*strategy), by_heads);
   }
 }
 

@@ -123,8 +123,9 @@ ARROWS = {
     # A strategy as it is compiled, why its step takes so long, and what makes it fit.
     "partitioner/predict": "runtime/base graph graph/ir graph/derive graph/schedule partitioner/cluster" +
                            " partitioner/cost partitioner/simulate",
-    "partitioner/explain": "graph graph/value graph/ir graph/moves graph/schedule graph/timeline" +
-                           " partitioner/simulate partitioner/predict",
+    "partitioner/explain": "runtime/base graph graph/value graph/ir graph/moves graph/derive graph/passes" +
+                           " graph/schedule graph/timeline partitioner/simulate partitioner/predict" +
+                           " partitioner/tables",
     "partitioner/repair": "runtime/base graph/ir graph/derive graph/schedule graph/timeline partitioner" +
                           " partitioner/search",
     # From a graph to the searches' tables, and from their answers to a strategy; the plans that are compiled.

@@ -28,6 +28,7 @@
 #include "tools/commands/plan/difference_report.h"
 #include "tools/commands/plan/explanation_report.h"
 #include "tools/commands/plan/fitting_strategy.h"
+#include "tools/commands/plan/gather_report.h"
 #include "tools/commands/plan/plan_page.h"
 #include "tools/program/exit_code.h"
 
@@ -106,6 +107,7 @@ class Planning {
     if (absl::IsResourceExhausted(made.status()) && plan_.machine) Fit().IgnoreError();
     RETURN_IF_ERROR(made.status());
     PlanProto& plan = made->proto;
+    RETURN_IF_ERROR(AddGather(spec_, plan_, predicted_ ? predicted_->program : *program_, plan));
     if (tells_objective) {
       ASSIGN_OR_RETURN(*plan.mutable_objective(), ObjectiveOfChosen());
     }
@@ -132,12 +134,11 @@ class Planning {
   }
 
   // Of a program that was predicted already, that one.
-  absl::StatusOr<Plan> MakePlanOfChosen() const {
-    Program made;
+  absl::StatusOr<Plan> MakePlanOfChosen() {
     if (!predicted_) {
-      ASSIGN_OR_RETURN(made, ProgramOf(spec_, plan_, {.given = AssumedForms(plan_.model.graph)}));
+      ASSIGN_OR_RETURN(program_, ProgramOf(spec_, plan_, {.given = AssumedForms(plan_.model.graph)}));
     }
-    const Program& program = predicted_ ? predicted_->program : made;
+    const Program& program = predicted_ ? predicted_->program : *program_;
     const std::optional<Machine>& machine = plan_.machine;
     const Spread spread = plan_.processes ? Spread::kProcesses : Spread::kThreads;
     const absl::StatusOr<std::unique_ptr<Backend>> backend =
@@ -224,6 +225,7 @@ class Planning {
   RunPlan plan_;
   std::vector<std::string> repairs_;  // why the strategy was changed; empty: it was not
   std::optional<PredictedPlan> predicted_;
+  std::optional<Program> program_;  // of the chosen strategy, if it was not predicted
 };
 
 absl::StatusOr<int> RunPlanCommand(const ContextOf<RunSpec>& context) { return Planning(context).Run(); }

@@ -98,19 +98,19 @@ TEST(AttentionOfProducts, GoesTheWayOfOneRankUnderSplitsOfItsOwn) {
 }
 
 // A rank computes the scores and contexts of its heads, by a strategy's words and under --mp: no bytes are sent from
-// the heads of q, k and v to their contexts.
+// the heads of q, k and v until their contexts are joined.
 TEST(AttentionOfProducts, HeadsMoveNothingBetweenTheirProducts) {
   ASSERT_OK_AND_ASSIGN(const Model model, MakeAttention());
   const AxisConfig heads{"output_channels", 0, {0, 10, 15}};
   const Splits splits = {{"q", heads}, {"k", heads}, {"v", heads}, {"out/matmul", {"input_channels", 0, {}}}};
   ASSERT_OK_AND_ASSIGN(const Strategy by_flags, DataModelStrategy(model.graph, 1, 2));
   for (const auto& [strategy, move, value] :
-       {std::tuple{SplitBy(splits, 1), "all_reduce", "out/matmul"}, std::tuple{by_flags, "all_gather", "back"}}) {
+       {std::tuple{SplitBy(splits, 1), "all_reduce", "out/matmul"}, std::tuple{by_flags, "all_gather", "joined"}}) {
     ASSERT_OK_AND_ASSIGN(const Program program, StepOf(model, strategy));
     const LayerBytes moved = BytesOfLayers(program);
     EXPECT_TRUE(moved.contains({move, value})) << move << " of " << value;
     for (const auto& [layer, bytes] : moved) {
-      for (const char* const part : {"scores", "scaled", "shares", "context"}) {
+      for (const char* const part : {"scores", "scaled", "shares", "context", "back"}) {
         EXPECT_FALSE(layer.second.starts_with(part)) << layer.first << " of " << layer.second << ": " << bytes;
       }
     }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "runtime/telemetry/progress.h"
+
 namespace partita {
 
 std::string FormatTable(const std::vector<std::vector<std::string>>& rows, size_t left) {
@@ -45,6 +47,16 @@ std::string FormatBackend(const PlanBackendProto& backend) {
     text += fmt::format("; by its description, there is none here: {}", backend.missing());
   }
   return text + "\n";
+}
+
+std::vector<std::string> FormatGather(const PlanProto& plan) {
+  if (!plan.has_avoidable_gather()) return {};
+  const PlanGatherProto& gather = plan.avoidable_gather();
+  std::vector<std::string> lines = {
+      fmt::format("{} of '{}' for '{}'; {} less moves if the strategy begins with", FormatBytes(gather.wire_bytes()),
+                  gather.value(), fmt::join(gather.readers(), "' and '"), FormatBytes(gather.saved_bytes()))};
+  lines.insert(lines.end(), gather.entries().begin(), gather.entries().end());
+  return lines;
 }
 
 }  // namespace partita

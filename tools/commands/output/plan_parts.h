@@ -21,6 +21,9 @@ std::string FormatMesh(const PlanProto& plan);
 // One line: the target of the plan, and whether it is this machine.
 std::string FormatBackend(const PlanBackendProto& backend);
 
+// The largest gather that can be avoided, and the entries of a strategy that do, a line for each. Empty: there is none.
+std::vector<std::string> FormatGather(const PlanProto& plan);
+
 // "data+model", or "all~tail" between two meshes.
 template <typename Meeting>
 std::string FormatMeeting(const Meeting& meeting) {

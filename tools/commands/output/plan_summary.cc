@@ -160,15 +160,25 @@ std::string FormatCommunication(const PlanProto& plan) {
   return "\ncommunication of a step\n" + FormatTable(rows, 1);
 }
 
-std::string FormatLargestMoves(const PlanProto& plan) {
+// Entries are whole, to be copied.
+std::string FormatGatherLines(const std::vector<std::string>& gather) {
+  if (gather.empty()) return "";
+  std::string text = Line("gathers", gather[0]);
+  for (size_t i = 1; i < gather.size(); ++i) text += fmt::format("{:<10} {}\n", "", gather[i]);
+  return text;
+}
+
+// `lines` of their place are taken.
+std::string FormatLargestMoves(const PlanProto& plan, size_t lines) {
   std::vector<const PlanNodeProto*> moves;
   for (const PlanNodeProto& node : plan.nodes()) {
     if (node.wire_bytes() > 0) moves.push_back(&node);
   }
   if (moves.empty()) return "";
   std::ranges::stable_sort(moves, [](const auto* a, const auto* b) { return a->wire_bytes() > b->wire_bytes(); });
-  const size_t most = plan.ranks(0).has_time() ? kMoves - 2 : kMoves;  // the cluster's lines need their place
-  if (moves.size() > most) moves.resize(most);
+  const size_t taken = lines + (plan.ranks(0).has_time() ? 2 : 0);  // of times on a cluster
+  if (taken >= kMoves) return "";
+  moves.resize(std::min(moves.size(), kMoves - taken));
   std::vector<std::vector<std::string>> rows = {{"largest moves", "op", "along", "phase", "wire"}};
   for (const PlanNodeProto* const move : moves) {
     rows.push_back({Shortened(move->name(), 40), Shortened(move->op(), 16), Shortened(FormatMeeting(*move), 16),
@@ -184,10 +194,11 @@ std::string FirstLine(const std::string& text) { return text.substr(0, text.find
 std::string FormatPlan(const PlanProto& plan) {
   const std::string mesh = FirstLine(FormatMesh(plan)) +
                            (plan.further_meshes_size() > 0 ? fmt::format(", {} more", plan.further_meshes_size()) : "");
+  const std::vector<std::string> gather = FormatGather(plan);
   return Line("model", plan.model()) + Line("ranks", fmt::format("{}, mesh{}", plan.ranks_size(), mesh)) +
          Line("made", FirstLine(FormatBackend(plan.backend()))) + FormatStep(plan) + FormatWork(plan) +
-         FormatTimes(plan) + FormatMemory(plan) + FormatProcess(plan) + FormatCommunication(plan) +
-         FormatLargestMoves(plan) + kLegend;
+         FormatTimes(plan) + FormatMemory(plan) + FormatProcess(plan) + FormatGatherLines(gather) +
+         FormatCommunication(plan) + FormatLargestMoves(plan, gather.size()) + kLegend;
 }
 
 }  // namespace partita

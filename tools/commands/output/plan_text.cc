@@ -146,6 +146,8 @@ void WriteWholePlan(const Plan& made, std::ostream& out) {
     out << "\ncommunication of a training step (payload: whole buffers; wire: what leaves a rank)\n"
         << FormatGroups(plan);
   }
+  const std::vector<std::string> gather = FormatGather(plan);
+  for (size_t i = 0; i < gather.size(); ++i) out << (i == 0 ? "\ngathers " : "  ") << gather[i] << "\n";
   out << "\nmemory in bytes and work of a training step\n" << FormatMemory(plan) << FormatProcesses(plan);
   out << FormatTimes(plan) << "\nnodes and layouts\n" << FormatNodes(plan) << kLayoutLegend << FormatGhosts(plan);
   std::vector<std::string> tables;
