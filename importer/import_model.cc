@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <limits>
 #include <set>
@@ -13,7 +12,9 @@
 
 #include "graph/proto_io/proto_io.h"
 #include "graph/value/node_name.h"
+#include "runtime/base/bf16.h"
 #include "runtime/base/check.h"
+#include "runtime/base/f16.h"
 #include "runtime/base/file_name.h"
 #include "runtime/base/status.h"
 #include "runtime/checkpoint/safetensors.h"
@@ -172,14 +173,6 @@ void Append(double value, std::string& bytes) {
   bytes.append(reinterpret_cast<const char*>(&element), sizeof(T));
 }
 
-double HalfToDouble(uint16_t bits) {
-  const double sign = (bits & 0x8000) != 0 ? -1 : 1;
-  const int exponent = (bits >> 10) & 31, mantissa = bits & 1023;
-  if (exponent == 0) return sign * std::ldexp(mantissa, -24);
-  if (exponent == 31) return mantissa == 0 ? sign * INFINITY : NAN;
-  return sign * std::ldexp(1024 + mantissa, exponent - 25);
-}
-
 // Element `at` of the storage.
 absl::StatusOr<double> ElementOf(const std::string& storage, ScalarType type, int64_t at) {
   const auto read = [&]<typename T>(T value) {
@@ -192,13 +185,9 @@ absl::StatusOr<double> ElementOf(const std::string& storage, ScalarType type, in
     case ScalarType::kF64:
       return read(double());
     case ScalarType::kF16:
-      return HalfToDouble(read(uint16_t()));
-    case ScalarType::kBF16: {
-      const uint32_t bits = static_cast<uint32_t>(read(uint16_t())) << 16;
-      float value;
-      std::memcpy(&value, &bits, sizeof(value));
-      return value;
-    }
+      return static_cast<float>(read(F16()));
+    case ScalarType::kBF16:
+      return static_cast<double>(read(Bf16()));
     case ScalarType::kI32:
       return read(int32_t());
     case ScalarType::kI64:

@@ -13,7 +13,7 @@
 namespace partita::torch_export {
 namespace {
 
-// Values that the node reads only as numbers are sizes; floats of f16 or f64 are computed as the run's precision says.
+// All floating types are computed in the run's precision.
 absl::StatusOr<DType> TypeOf(ScalarType type) {
   switch (type) {
     case ScalarType::kF16:

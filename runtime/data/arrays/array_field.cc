@@ -10,9 +10,9 @@
 
 #include "graph/value/node_name.h"
 #include "runtime/base/bf16.h"
+#include "runtime/base/f16.h"
 #include "runtime/base/memory.h"
 #include "runtime/base/status.h"
-#include "runtime/data/arrays/f16.h"
 
 namespace partita {
 namespace {

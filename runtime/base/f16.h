@@ -1,6 +1,6 @@
 // IEEE 754 binary16, as files store it: 5 bits of exponent and 10 of fraction. It becomes an f32 exactly.
-#ifndef PARTITA_RUNTIME_DATA_ARRAYS_F16_H_
-#define PARTITA_RUNTIME_DATA_ARRAYS_F16_H_
+#ifndef PARTITA_RUNTIME_BASE_F16_H_
+#define PARTITA_RUNTIME_BASE_F16_H_
 
 #include <cmath>
 #include <cstdint>
@@ -32,4 +32,4 @@ class F16 {
 
 }  // namespace partita
 
-#endif  // PARTITA_RUNTIME_DATA_ARRAYS_F16_H_
+#endif  // PARTITA_RUNTIME_BASE_F16_H_
