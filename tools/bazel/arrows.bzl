@@ -198,7 +198,7 @@ ARROWS = {
            " runtime/checkpoint/sharded runtime/train runtime/train/sharded run/plan run/beginning run/job",
     "run/train": "runtime/base proto graph/optimizer graph/ir graph/proto_io graph/text partitioner/cost partitioner/proto_io" +
                  " runtime/api runtime/api/job runtime/checkpoint/sharded runtime/data runtime/train" +
-                 " runtime/train/sharded run run/spec run/host run/plan run/beginning run/data run/job",
+                 " runtime/train/sharded importer run run/spec run/host run/plan run/beginning run/data run/job",
 
     # The library's one face.
     "partita": "runtime/base proto graph/value graph/ir graph/read graph/proto_io importer ops ops/values runtime/api" +
