@@ -8,6 +8,7 @@
 //     static constexpr bool kGradientReadsResult;  // else it reads the input
 //     static constexpr int kCost;                  // of one element, in additions
 //     static constexpr double kDomain[2];          // of a function that is no activation: where tests look at it
+//     static constexpr double kBends[2];           // of an activation that bends outside of (-1, 1): where tests look
 //     static constexpr double kExamples[][2];      // {x, y}
 //     template <typename T> static T Value(T x);
 //     template <typename T> static T Gradient(T dy, T kept);
@@ -30,7 +31,8 @@
 
 namespace partita {
 
-using UnaryOps = TypeList<Exp, Gelu, GeluTanh, Log, Relu, Sigmoid, Silu, Sqrt, Square, Tanh>;
+using UnaryOps =
+    TypeList<Exp, Gelu, GeluTanh, HardSigmoid, HardSwish, Log, Relu, Relu6, Sigmoid, Silu, Sqrt, Square, Tanh>;
 
 template <typename F>
 inline constexpr bool kIsActivation = !requires {

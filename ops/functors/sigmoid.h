@@ -1,4 +1,4 @@
-// The logistic function, 1 / (1 + exp(-x)), and what it gates itself.
+// The logistic function, 1 / (1 + exp(-x)), what it gates itself, and stand-ins of few operations for both.
 #ifndef PARTITA_OPS_FUNCTORS_SIGMOID_H_
 #define PARTITA_OPS_FUNCTORS_SIGMOID_H_
 
@@ -44,6 +44,44 @@ struct Silu {
   PARTITA_HOST_DEVICE static T Gradient(T dy, T x) {
     const T s = Sigmoid::Value(x);
     return dy * (s * (T(1) + x * (T(1) - s)));
+  }
+};
+
+// relu6(x + 3) / 6 (Howard et al. 2019). At its bends the derivative is 0, as in PyTorch.
+struct HardSigmoid {
+  static std::string Name() { return "hard_sigmoid"; }
+  static constexpr bool kGradientReadsResult = true;
+  static constexpr int kCost = 4;
+  static constexpr double kBends[2] = {-7, 7};
+  static constexpr double kExamples[][2] = {{-4, 0}, {-3, 0}, {-1.5, 0.25}, {0, 0.5}, {3, 1}, {5, 1}};
+
+  template <typename T>
+  PARTITA_HOST_DEVICE static T Value(T x) {
+    return x <= T(-3) ? T(0) : x >= T(3) ? T(1) : (x + T(3)) * T(1.0 / 6);
+  }
+
+  template <typename T>
+  PARTITA_HOST_DEVICE static T Gradient(T dy, T y) {
+    return y <= T(0) || y >= T(1) ? T(0) : dy * T(1.0 / 6);
+  }
+};
+
+// x hard_sigmoid(x)
+struct HardSwish {
+  static std::string Name() { return "hard_swish"; }
+  static constexpr bool kGradientReadsResult = false;  // two inputs have the same result
+  static constexpr int kCost = 5;
+  static constexpr double kBends[2] = {-7, 7};
+  static constexpr double kExamples[][2] = {{-4, 0}, {-1.5, -0.375}, {0, 0}, {1.5, 1.125}, {3, 3}, {5, 5}};
+
+  template <typename T>
+  PARTITA_HOST_DEVICE static T Value(T x) {
+    return x * HardSigmoid::Value(x);
+  }
+
+  template <typename T>
+  PARTITA_HOST_DEVICE static T Gradient(T dy, T x) {
+    return x <= T(-3) ? T(0) : x >= T(3) ? dy : dy * (x * T(1.0 / 3) + T(0.5));
   }
 };
 

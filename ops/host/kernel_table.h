@@ -14,7 +14,8 @@ namespace partita {
 inline bool IsForEveryMachine() { return true; }
 
 struct HostKernelEntry {
-  const char* name;  // "winograd", "packed", "onednn", "im2col", "blocked", "fast", "reference": it is <name>_<op>
+  // "winograd", "depthwise", "packed", "onednn", "im2col", "blocked", "fast", "reference": it is <name>_<op>
+  const char* name;
   HostKernelFactory prepare;
   Bf16Nodes bf16 = Bf16Nodes::kWidened;
   ColumnOperands columns = {};

@@ -6,12 +6,16 @@ namespace partita {
 
 namespace {
 
-// Where the function is defined.
+// Where the function is defined, or bends.
 template <typename F>
 CaseInput Within(CaseInput x) {
-  if constexpr (!kIsActivation<F>) {
-    x.low = F::kDomain[0];
-    x.high = F::kDomain[1];
+  const auto set = [&x](const double(&range)[2]) {
+    x.low = range[0];
+    x.high = range[1];
+  };
+  if constexpr (!kIsActivation<F>) set(F::kDomain);
+  if constexpr (requires { F::kBends; }) {
+    if (x.fill == Fill::kSpread) set(F::kBends);
   }
   return x;
 }

@@ -2,12 +2,14 @@
 //
 //   build_model mini-inception --batch=64 --output=mini_inception.pbtxt
 #include <algorithm>
+#include <cmath>
 
 #include "graph/proto_io/proto_io.h"
 #include "ops/registry.h"
 #include "runtime/base/status.h"
 #include "tools/models/big_lstm.h"
 #include "tools/models/build_model.pb.h"
+#include "tools/models/convnext.h"
 #include "tools/models/gnmt_entries.h"
 #include "tools/models/gpt2.h"
 #include "tools/models/models.h"
@@ -17,7 +19,8 @@
 namespace partita {
 namespace {
 
-constexpr char kInception[] = "inception-v3", kBigLstm[] = "big-lstm", kGnmt[] = "gnmt", kGpt2[] = "gpt2";
+constexpr char kInception[] = "inception-v3", kBigLstm[] = "big-lstm", kGnmt[] = "gnmt", kGpt2[] = "gpt2",
+               kConvNext[] = "convnext-tiny";
 
 // "model": as the model has it.
 std::optional<bool> Choice(const std::string& choice) {
@@ -77,6 +80,17 @@ Gpt2Options ReadGpt2Options(const BuildModelSpec& spec) {
   return options;
 }
 
+ConvNextOptions ReadConvNextOptions(const BuildModelSpec& spec) {
+  ConvNextOptions options;
+  options.batch = spec.batch();
+  options.image_size = NumberOr(spec.image_size(), options.image_size);
+  options.image_channels = NumberOr(spec.image_channels(), options.image_channels);
+  options.classes = NumberOr(spec.classes(), options.classes);
+  options.channels = std::max<int64_t>(1, std::llround(spec.width() * static_cast<double>(options.channels)));
+  if (spec.has_label_smoothing()) options.label_smoothing = spec.label_smoothing();
+  return options;
+}
+
 GnmtOptions ReadGnmtOptions(const BuildModelSpec& spec) {
   GnmtOptions options;
   options.batch = spec.batch();
@@ -101,6 +115,7 @@ absl::StatusOr<Model> MakeWholeGnmt(const GnmtOptions& options, int64_t buckets)
 
 absl::StatusOr<Model> Make(const std::string& name, const BuildModelSpec& spec) {
   if (name == kGnmt) return MakeWholeGnmt(ReadGnmtOptions(spec), spec.buckets());
+  if (name == kConvNext) return MakeConvNext(ReadConvNextOptions(spec), Ops());
   if (name == kGpt2) return MakeGpt2(ReadGpt2Options(spec), Ops());
   if (name == kBigLstm) return MakeBigLstm(ReadBigLstmOptions(spec), Ops());
   return MakeModel(name, ReadOptions(name, spec), Ops());
@@ -128,6 +143,7 @@ ProgramDefinition BuildModel() {
   for (const std::string& name : ModelNames()) {
     program.commands.push_back(CommandOf(name, "see tools/models/models.h"));
   }
+  program.commands.push_back(CommandOf(kConvNext, "see tools/models/convnext.h"));
   program.commands.push_back(CommandOf(kBigLstm, "see tools/models/big_lstm.h"));
   program.commands.push_back(CommandOf(kGnmt, "see tools/models/gnmt.h"));
   program.commands.push_back(CommandOf(kGpt2, "see tools/models/gpt2.h"));

@@ -27,6 +27,12 @@ ModelOptions Complete(ModelOptions options, const ModelDefaults& defaults) {
 
 }  // namespace
 
+int64_t DivisibleChannels(double channels, int64_t divisor) {
+  const auto unit = static_cast<double>(divisor);
+  const int64_t nearest = std::max<int64_t>(1, std::llround(channels / unit)) * divisor;
+  return static_cast<double>(nearest) < 0.9 * channels ? nearest + divisor : nearest;
+}
+
 ModelDefaults ImageNetDefaults() { return {.image_size = 224, .image_channels = 3, .classes = 1000}; }
 
 int64_t StepsOfImageNet(int64_t epochs, int64_t batch) {
@@ -52,16 +58,23 @@ Recipe StaircaseSgd(double base, double weight_decay, int64_t batch) {
 }
 
 ModelLayers::ModelLayers(const ModelOptions& options, const OpRegistry& registry, const ModelDefaults& defaults)
-    : options_(Complete(options, defaults)), registry_(registry), builder_(registry, options.dtype) {
+    : options_(Complete(options, defaults)),
+      registry_(registry),
+      divisor_(defaults.divisor),
+      builder_(registry, options.dtype) {
   const int64_t size = options_.image_size;
   images_ = builder_.Input("images", options.dtype, {options.batch, size, size, options_.image_channels});
   labels_ = builder_.Input("labels", DType::kI32, {options.batch});
 }
 
 int64_t ModelLayers::Limit(int64_t channels) const {
-  channels = std::max<int64_t>(1, std::llround(options_.width * static_cast<double>(channels)));
+  const double scaled = options_.width * static_cast<double>(channels);
+  if (options_.width != 1) channels = divisor_ > 1 ? DivisibleChannels(scaled, divisor_) : std::llround(scaled);
+  channels = std::max<int64_t>(1, channels);
   return options_.channel_limit > 0 ? std::min(channels, options_.channel_limit) : channels;
 }
+
+int64_t ModelLayers::Channels(ValueId x) const { return builder_.status().ok() ? builder_.type(x).shape.back() : 1; }
 
 ValueId ModelLayers::Normalize(const std::string& name, ValueId x) {
   if (!*options_.batch_norm) return builder_.Bias(name + "/bias", x);
@@ -71,14 +84,41 @@ ValueId ModelLayers::Normalize(const std::string& name, ValueId x) {
                              .statistics_samples = options_.statistics_samples});
 }
 
-ValueId ModelLayers::Conv(const std::string& name, ValueId x, Conv2dOptions options, Then then) {
-  options.channels = Limit(options.channels);
+ValueId ModelLayers::Normalized(const std::string& name, ValueId x, const Conv2dOptions& options,
+                                const std::string& activation) {
   x = Normalize(name, builder_.Conv2d(name + "/conv", x, options));
-  return then == Then::kRelu ? builder_.Relu(name + "/relu", x) : x;
+  return activation.empty() ? x : builder_.Add(name + "/" + activation, activation, {x});
+}
+
+ValueId ModelLayers::Conv(const std::string& name, ValueId x, Conv2dOptions options, const std::string& activation) {
+  options.channels = Limit(options.channels);
+  return Normalized(name, x, options, activation);
+}
+
+ValueId ModelLayers::Depthwise(const std::string& name, ValueId x, Conv2dOptions options,
+                               const std::string& activation) {
+  options.channels = options.groups = Channels(x);
+  return Normalized(name, x, options, activation);
+}
+
+ValueId ModelLayers::SqueezeExcite(const std::string& name, ValueId x, int64_t squeezed, const std::string& activation,
+                                   const std::string& gate) {
+  if (!builder_.status().ok()) return kNoValue;
+  const Shape shape = builder_.type(x).shape;
+  const std::string squeeze = name + "/squeeze";
+  ValueId means = builder_.Dense(squeeze, builder_.GlobalAveragePool(name + "/pool", x), squeezed);
+  means = builder_.Add(squeeze + "/" + activation, activation, {means});
+  const ValueId gates = builder_.Add(name + "/gate", gate, {builder_.Dense(name + "/excite", means, shape[3])});
+  const Attributes pixels = {{"axes", IntList{1, 2}}, {"sizes", IntList{shape[1], shape[2]}}};
+  return builder_.Add(name + "/scaled", "mul", {x, builder_.Add(name + "/expanded", "expand", {gates}, pixels)});
 }
 
 ValueId ModelLayers::Hidden(const std::string& name, ValueId x, int64_t units) {
   return builder_.Relu(name + "/relu", Normalize(name, builder_.MatMul(name + "/matmul", x, Limit(units))));
+}
+
+ValueId ModelLayers::Dense(const std::string& name, ValueId x, int64_t units, const std::string& activation) {
+  return builder_.Add(name + "/" + activation, activation, {builder_.Dense(name, x, Limit(units))});
 }
 
 ValueId ModelLayers::Dropout(const std::string& name, ValueId x) {

@@ -18,7 +18,11 @@ struct ModelDefaults {
   bool dropout = false;
   double dropout_rate = 0.2;
   double label_smoothing = 0;
+  int64_t divisor = 1;  // above 1: layers of another width than 1 have DivisibleChannels
 };
+
+// The multiple of `divisor` next to `channels`, at least one and at least nine tenths of them (Sandler et al. 2018).
+int64_t DivisibleChannels(double channels, int64_t divisor);
 
 ModelDefaults ImageNetDefaults();  // 224 x 224 x 3, 1000 classes
 // The steps of this number of ImageNet epochs, at least one.
@@ -35,20 +39,29 @@ Recipe OneCycleSgd();
 // one.
 Recipe StaircaseSgd(double base, double weight_decay, int64_t batch);
 
-enum class Then { kRelu, kNothing };  // behind a convolution's batch norm
-
 class ModelLayers {
  public:
   ModelLayers(const ModelOptions& options, const OpRegistry& registry, const ModelDefaults& defaults);
 
   GraphBuilder& builder() { return builder_; }
   ValueId images() const { return images_; }
+  int64_t Channels(ValueId x) const;  // 1, if there was an error
 
-  // Convolution, then batch norm or a bias, then relu: "<name>/conv", "<name>/batch_norm" or "<name>/bias",
-  // "<name>/relu". The number of channels is limited by the options.
-  ValueId Conv(const std::string& name, ValueId x, Conv2dOptions options, Then then = Then::kRelu);
-  // The same with a matrix product: "<name>/matmul", ...
+  // Convolution, then batch norm or a bias, then an op of one input ("": none): "<name>/conv", "<name>/batch_norm" or
+  // "<name>/bias", "<name>/relu". The number of channels is limited by the options.
+  ValueId Conv(const std::string& name, ValueId x, Conv2dOptions options, const std::string& activation = "relu");
+  // The same, of each channel of x by itself.
+  ValueId Depthwise(const std::string& name, ValueId x, Conv2dOptions options, const std::string& activation);
+  // Each channel of x times a gate (Hu et al. 2018) that two dense layers make of the means of all channels:
+  // "<name>/pool", "<name>/squeeze/matmul", "<name>/squeeze/bias", "<name>/squeeze/<activation>",
+  // "<name>/excite/matmul",
+  // "<name>/excite/bias", "<name>/gate", "<name>/scaled". `squeezed`: the channels between the two.
+  ValueId SqueezeExcite(const std::string& name, ValueId x, int64_t squeezed, const std::string& activation,
+                        const std::string& gate);
+  // The same as Conv with a matrix product: "<name>/matmul", ...
   ValueId Hidden(const std::string& name, ValueId x, int64_t units);
+  // The same without batch norm, and with another op behind it.
+  ValueId Dense(const std::string& name, ValueId x, int64_t units, const std::string& activation);
   // Dropout if the model has it.
   ValueId Dropout(const std::string& name, ValueId x);
 
@@ -64,11 +77,13 @@ class ModelLayers {
 
  private:
   ValueId Normalize(const std::string& name, ValueId x);
+  ValueId Normalized(const std::string& name, ValueId x, const Conv2dOptions& options, const std::string& activation);
   ValueId Logits(const std::string& name, ValueId features);
   int64_t Limit(int64_t channels) const;
 
   ModelOptions options_;  // with the defaults in place of what they leave open
   const OpRegistry& registry_;
+  const int64_t divisor_;
   GraphBuilder builder_;
   ValueId images_ = kNoValue;
   ValueId labels_ = kNoValue;

@@ -20,6 +20,8 @@ constexpr std::pair<const char*, Maker> kModels[] = {
     {"alexnet", MakeAlexNet},
     {"alexnet-2012", MakeAlexNet2012},
     {"vgg-16", MakeVgg16},
+    {"mobilenet-v3-large", MakeMobileNetV3Large},
+    {"efficientnet-b0", MakeEfficientNetB0},
 };
 
 }  // namespace

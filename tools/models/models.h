@@ -9,6 +9,8 @@
 //   alexnet         Krizhevsky 2014, one tower: 61,100,840 parameters
 //   alexnet-2012    Krizhevsky et al. 2012, without groups and response normalization: 62,378,344 parameters
 //   vgg-16          Simonyan and Zisserman 2015: 138,357,544 parameters
+//   mobilenet-v3-large   Howard et al. 2019: 5,483,032 parameters, 217 M multiply-adds
+//   efficientnet-b0      Tan and Le 2019: 5,288,548 parameters, 386 M multiply-adds
 //
 // All read `images` [batch, size, size, channels] and `labels` [batch], minimise `loss` and report `accuracy`.
 // Parameters are named after their layer: "a2_3x3/conv/weights" is of the second convolution of branch 2 of block A.
@@ -65,6 +67,8 @@ absl::StatusOr<Model> MakeResNet50(const ModelOptions& options, const OpRegistry
 absl::StatusOr<Model> MakeAlexNet(const ModelOptions& options, const OpRegistry& registry);
 absl::StatusOr<Model> MakeAlexNet2012(const ModelOptions& options, const OpRegistry& registry);
 absl::StatusOr<Model> MakeVgg16(const ModelOptions& options, const OpRegistry& registry);
+absl::StatusOr<Model> MakeMobileNetV3Large(const ModelOptions& options, const OpRegistry& registry);
+absl::StatusOr<Model> MakeEfficientNetB0(const ModelOptions& options, const OpRegistry& registry);
 
 // Multiply-adds of all convolutions and matrix products of a forward pass, for the whole batch.
 double MultiplyAdds(const Graph& graph);

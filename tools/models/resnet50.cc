@@ -17,9 +17,9 @@ ValueId Bottleneck(ModelLayers& layers, const std::string& block, ValueId x, int
                    bool project) {
   ValueId y = layers.Conv(block + "/1_1x1", x, {.channels = channels, .kernel = 1});
   y = layers.Conv(block + "/2_3x3", y, {.channels = channels, .kernel = 3, .stride = stride, .padding = 1});
-  y = layers.Conv(block + "/3_1x1", y, {.channels = 4 * channels, .kernel = 1}, Then::kNothing);
+  y = layers.Conv(block + "/3_1x1", y, {.channels = 4 * channels, .kernel = 1}, "");
   if (project) {
-    x = layers.Conv(block + "/around", x, {.channels = 4 * channels, .kernel = 1, .stride = stride}, Then::kNothing);
+    x = layers.Conv(block + "/around", x, {.channels = 4 * channels, .kernel = 1, .stride = stride}, "");
   }
   return layers.builder().Relu(block + "/relu", layers.builder().Add(block + "/sum", "add", {y, x}));
 }

@@ -68,17 +68,30 @@ class Network(nn.Module):
         return self.layers[name]
 
     def limit(self, channels):
-        channels = max(1, round(self.settings.get("width", 1) * channels))
-        return min(channels, self.settings.get("channel_limit") or channels)
+        width, divisor = self.settings.get("width", 1), self.settings.get("divisor", 1)
+        if width != 1:
+            channels = divisible(width * channels, divisor) if divisor > 1 else round(width * channels)
+        return min(max(1, channels), self.settings.get("channel_limit") or max(1, channels))
 
     def conv(self, name, x, outputs, kernel, stride=1, padding=0, relu=True):
-        norm = self.settings["norm"]
-        outputs = self.limit(outputs)
-        x = self.layer(name + "/conv", lambda: nn.Conv2d(x.shape[1], outputs, kernel, stride, padding,
-                                                         bias=norm is None))(x)
-        if norm is not None:
-            x = self.layer(name + "/batch_norm", lambda: nn.BatchNorm2d(outputs, **norm))(x)
+        x = self.normalized(name, x, self.limit(outputs), kernel, stride, padding)
         return functional.relu(x, inplace=True) if relu else x
+
+    def depthwise(self, name, x, kernel, stride):
+        channels = x.shape[1]
+        return self.normalized(name, x, channels, kernel, stride, kernel // 2, channels)
+
+    def normalized(self, name, x, outputs, kernel, stride, padding, groups=1):
+        norm = self.settings["norm"]
+        x = self.layer(name + "/conv", lambda: nn.Conv2d(x.shape[1], outputs, kernel, stride, padding, groups=groups,
+                                                         bias=norm is None))(x)
+        if norm is None:
+            return x
+        return self.layer(name + "/batch_norm", lambda: nn.BatchNorm2d(outputs, **norm))(x)
+
+    def squeeze_excite(self, name, x, squeezed, activation, gate):
+        means = activation(self.dense(name + "/squeeze", global_pool(x), squeezed))
+        return x * gate(self.dense(name + "/excite", means, x.shape[1]))[:, :, None, None]
 
     def hidden(self, name, x, units):
         return functional.relu(self.dense(name, x, self.limit(units)), inplace=True)
@@ -108,6 +121,11 @@ class Network(nn.Module):
             else:
                 yield name + "/matmul/weights", layer.weight, True, lambda t: t.t()
                 yield name + "/bias/values", layer.bias, True, same
+
+
+def divisible(channels, divisor):
+    nearest = max(1, int(channels / divisor + 0.5)) * divisor
+    return nearest + divisor if nearest < 0.9 * channels else nearest
 
 
 def flatten(x):
@@ -277,6 +295,51 @@ def vgg_16(net, x):
     return net.classifier(net.dropout(net.hidden("dense2", x, 4096)))
 
 
+def mobilenet_v3_large(net, x):
+    blocks = [(3, 16, 16, False, "relu", 1), (3, 64, 24, False, "relu", 2), (3, 72, 24, False, "relu", 1),
+              (5, 72, 40, True, "relu", 2), (5, 120, 40, True, "relu", 1), (5, 120, 40, True, "relu", 1),
+              (3, 240, 80, False, "swish", 2), (3, 200, 80, False, "swish", 1), (3, 184, 80, False, "swish", 1),
+              (3, 184, 80, False, "swish", 1), (3, 480, 112, True, "swish", 1), (3, 672, 112, True, "swish", 1),
+              (5, 672, 160, True, "swish", 2), (5, 960, 160, True, "swish", 1), (5, 960, 160, True, "swish", 1)]
+
+    def bottleneck(n, x, before, kernel, expanded, channels, squeezes, activation, stride):
+        act = functional.relu if activation == "relu" else functional.hardswish
+        y = x if expanded == before else act(net.conv(n + "/expand", x, expanded, 1, relu=False))
+        y = act(net.depthwise(n + "/depthwise", y, kernel, stride))
+        if squeezes:
+            y = net.squeeze_excite(n, y, divisible(y.shape[1] // 4, 8), functional.relu, functional.hardsigmoid)
+        y = net.conv(n + "/project", y, channels, 1, relu=False)
+        return y + x if stride == 1 and channels == before else y
+
+    x = functional.hardswish(net.conv("stem", x, 16, 3, 2, 1, relu=False))
+    for number, block in enumerate(blocks):
+        x = bottleneck(f"block{number + 1}", x, blocks[number - 1][2] if number else 16, *block)
+    x = functional.hardswish(net.conv("last", x, 960, 1, relu=False))
+    x = functional.hardswish(net.dense("dense", global_pool(x), net.limit(1280)))
+    return net.classifier(net.dropout(x))
+
+
+def efficientnet_b0(net, x):
+    stages = [(1, 3, 1, 16, 1), (6, 3, 2, 24, 2), (6, 5, 2, 40, 2), (6, 3, 2, 80, 3), (6, 5, 1, 112, 3),
+              (6, 5, 2, 192, 4), (6, 3, 1, 320, 1)]
+
+    def bottleneck(n, x, before, expansion, kernel, stride, channels):
+        y = x if expansion == 1 else functional.silu(net.conv(n + "/expand", x, expansion * before, 1, relu=False))
+        y = functional.silu(net.depthwise(n + "/depthwise", y, kernel, stride))
+        y = net.squeeze_excite(n, y, max(1, x.shape[1] // 4), functional.silu, torch.sigmoid)
+        y = net.conv(n + "/project", y, channels, 1, relu=False)
+        return y + x if stride == 1 and channels == before else y
+
+    x, before = functional.silu(net.conv("stem", x, 32, 3, 2, 1, relu=False)), 32
+    for number, (expansion, kernel, stride, channels, blocks) in enumerate(stages):
+        for block in range(blocks):
+            x = bottleneck(f"stage{number + 1}/{'abcd'[block]}", x, before, expansion, kernel,
+                           stride if block == 0 else 1, channels)
+            before = channels
+    x = functional.silu(net.conv("last", x, 1280, 1, relu=False))
+    return net.classifier(net.dropout(global_pool(x)))
+
+
 NORM = {"eps": 1e-3}
 NETWORKS = {
     "mini-inception": (mini_inception, {**DEFAULTS, "norm": NORM, "dropout": 0.2, "smoothing": 0.05}),
@@ -288,6 +351,9 @@ NETWORKS = {
     "alexnet": (alexnet((64, 192, 384, 256, 256), 2), {**IMAGENET, "dropout": 0.5}),
     "alexnet-2012": (alexnet((96, 256, 384, 384, 256), 0), {**IMAGENET, "image_size": 227, "dropout": 0.5}),
     "vgg-16": (vgg_16, {**IMAGENET, "dropout": 0.5}),
+    "mobilenet-v3-large": (mobilenet_v3_large, {**IMAGENET, "norm": {"eps": 1e-3, "momentum": 0.01}, "dropout": 0.2,
+                                                "divisor": 8}),
+    "efficientnet-b0": (efficientnet_b0, {**IMAGENET, "norm": {"eps": 1e-5}, "dropout": 0.2, "divisor": 8}),
 }
 
 

@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <limits>
+#include <map>
 
 #include "ops/host/host_kernels.h"
 #include "tests/ops/host/kernel_case.h"
@@ -106,6 +107,22 @@ TEST(Elementwise, OfEqualNumbersEachHasHalfOfTheMaximum) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   for (const double value : Maxima("maximum", {nan, 1}, {1, nan})) EXPECT_TRUE(std::isnan(value));
   EXPECT_EQ(Maxima("maximum_share", {nan, 1}, {1, nan}), (Values{1, 1}));
+}
+
+// Of PyTorch 2.15, which has the same slopes at the bends.
+TEST(Elementwise, HardActivationsBendWherePyTorchs) {
+  const Values x = {-4, -3, -1.5, 0, 1.5, 3, 5, 6, 7};
+  const std::map<std::string, Values> expected = {
+      {"relu6", {0, 0, 0, 0, 1, 1, 1, 0, 0}},
+      {"hard_sigmoid", {0, 0, 1.0 / 6, 1.0 / 6, 1.0 / 6, 0, 0, 0, 0}},
+      {"hard_swish", {0, 0, 0, 0.5, 1, 1, 1, 1, 1}},
+  };
+  for (const auto& [op, slopes] : expected) {
+    const Values y = Outputs(Unary(op, DType::kF64, x.size()), {x})[0];
+    const Values& kept = op == "hard_swish" ? x : y;
+    const Values dx = Outputs(Binary(op + "_grad", DType::kF64, x.size()), {Values(x.size(), 1), kept})[0];
+    for (size_t i = 0; i < x.size(); ++i) EXPECT_NEAR(dx[i], slopes[i], 1e-15) << op << " at " << x[i];
+  }
 }
 
 // The kernels have the functors in common: what the loops are compiled for changes no bit.

@@ -182,6 +182,17 @@ bool HasAxesApart(const LocalNode& node) {
   return !axes.empty() && axes.back() - axes.front() + 1 > static_cast<int64_t>(axes.size());
 }
 
+bool HasDepthwise(const LocalNode& node) {
+  if (!node.attributes.Has("groups")) return false;
+  const bool weights = node.op->name == "conv2d_weight_grad", images = node.op->name == "conv2d_input_grad";
+  const Shape& w = weights ? node.outputs[0].global : node.inputs[1]->global;
+  if (w[3] != 1 || w[0] != node.attributes.Int("groups")) return false;
+  const DType dtype = node.outputs[0].dtype;
+  if (dtype == DType::kBF16 && images && node.attributes.Ints("stride") != IntList{1, 1}) return true;
+  if (dtype == DType::kBF16 && !images && !weights) return false;
+  return dtype == DType::kF64 || w[1] * w[2] > 9;
+}
+
 LocalNode InF64(LocalNode node) {
   const auto widen = [](LocalTensor& tensor) {
     if (tensor.dtype == DType::kF32) tensor.dtype = DType::kF64;

@@ -40,8 +40,10 @@ LocalNode RandomConvolution(uint64_t seed, Random& random, Geometry (&geometry)[
     g = {random.In(1, 5), random.In(1, 3), random.In(1, 2), random.In(0, 3), random.In(0, 3)};
     size[d] = random.In(g.dilation * (g.kernel - 1) + 1, 14);
   }
-  const int64_t groups = random.In(0, 3) == 0 ? 2 : 1;
-  const int64_t in = groups * random.In(1, 8), out = groups * random.In(1, 9);
+  const int64_t kind = random.In(0, 4);
+  const bool depthwise = kind == 0;
+  const int64_t groups = depthwise ? random.In(2, 40) : kind == 1 ? 2 : 1;
+  const int64_t in = groups * (depthwise ? 1 : random.In(1, 8)), out = groups * (depthwise ? 1 : random.In(1, 9));
   const auto& [h, w] = geometry;
   Attributes attributes{{"stride", IntList{h.stride, w.stride}},
                         {"dilation", IntList{h.dilation, w.dilation}},

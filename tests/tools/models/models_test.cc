@@ -141,6 +141,34 @@ TEST(Vgg16, HasThePromisedSizes) {
   EXPECT_NEAR(MegaMultiplyAdds("vgg-16"), 15'470, 0.5);
 }
 
+// As torchvision's, and as its tables count multiply-adds.
+TEST(MobileNetV3Large, HasThePromisedSizes) {
+  const Graph graph = Make("mobilenet-v3-large").graph;
+  EXPECT_EQ(ParameterCount(graph), 5'483'032);
+  EXPECT_NEAR(MegaMultiplyAdds("mobilenet-v3-large"), 217, 0.5);
+  EXPECT_EQ(CountOp(graph, "hard_swish"), 21);
+  EXPECT_EQ(CountOp(graph, "hard_sigmoid"), 8);
+  EXPECT_EQ(graph.type(graph.Find("last/conv")).shape, (Shape{64, 7, 7, 960}));
+}
+
+// Another width has the channels of torchvision's width_mult.
+TEST(MobileNetV3Large, ChannelsOfAnotherWidthAreMultiplesOfEight) {
+  const auto parameters = [](double width) {
+    return ParameterCount(Make("mobilenet-v3-large", {.width = width}).graph);
+  };
+  EXPECT_EQ(parameters(0.35), 997'064);
+  EXPECT_EQ(parameters(0.75), 3'377'576);
+  EXPECT_EQ(parameters(1.4), 9'989'328);
+}
+
+TEST(EfficientNetB0, HasThePromisedSizes) {
+  const Graph graph = Make("efficientnet-b0").graph;
+  EXPECT_EQ(ParameterCount(graph), 5'288'548);
+  EXPECT_NEAR(MegaMultiplyAdds("efficientnet-b0"), 386, 0.5);
+  EXPECT_EQ(CountOp(graph, "mul"), 16);
+  EXPECT_EQ(graph.type(graph.Find("last/conv")).shape, (Shape{64, 7, 7, 1280}));
+}
+
 // The authors' rates, for the 256 samples that they trained on; a smaller batch would diverge at them.
 TEST(StaircaseSgd, RatesAreProportionalToTheBatch) {
   const std::pair<const char*, double> rates[] = {

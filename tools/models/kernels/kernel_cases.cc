@@ -80,14 +80,14 @@ struct Convolution {
   double flops = 0;
 };
 
-Convolution ConvolutionOf(const Shape& x, int64_t out_c, int64_t kernel) {
-  const int64_t pad = kernel / 2;
+Convolution ConvolutionOf(const Shape& x, int64_t out_c, int64_t kernel, int64_t groups = 1) {
+  const int64_t pad = kernel / 2, depth = x[3] / groups;
   Convolution made;
-  made.w = {out_c, kernel, kernel, x[3]};
+  made.w = {out_c, kernel, kernel, depth};
   made.y = {x[0], x[1], x[2], out_c};
   made.attributes = {
-      {"stride", Ints{1, 1}}, {"padding", Ints{pad, pad, pad, pad}}, {"dilation", Ints{1, 1}}, {"groups", int64_t{1}}};
-  made.flops = 2.0 * static_cast<double>(Elements(made.y) * kernel * kernel * x[3]);
+      {"stride", Ints{1, 1}}, {"padding", Ints{pad, pad, pad, pad}}, {"dilation", Ints{1, 1}}, {"groups", groups}};
+  made.flops = 2.0 * static_cast<double>(Elements(made.y) * kernel * kernel * depth);
   return made;
 }
 
@@ -96,10 +96,12 @@ void AddConvolution(Table& table, DType dtype, const Shape& x, int64_t out_c, in
   table.Add("conv2d", made.attributes, {TensorType{dtype, x}, TensorType{dtype, made.w}}, made.flops);
 }
 
-// A convolution in all three directions, and forward with bias and relu.
-void AddConvolutions(Table& table, const Shape& x, int64_t out_c, int64_t kernel) {
-  AddConvolution(table, DType::kF32, x, out_c, kernel);
-  auto [w, y, attributes, flops] = ConvolutionOf(x, out_c, kernel);
+// A convolution in all three directions, and forward with bias and relu. Windows of few multiply-adds are moves.
+void AddConvolutions(Table& table, const Shape& x, int64_t out_c, int64_t kernel, int64_t groups = 1) {
+  constexpr int64_t kFew = 9;
+  auto [w, y, attributes, flops] = ConvolutionOf(x, out_c, kernel, groups);
+  if (kernel * kernel * x[3] / groups <= kFew) flops = 0;
+  table.Add("conv2d", attributes, {F32(x), F32(w)}, flops);
   attributes.Set("activation", "relu");
   table.Add("conv2d_epilogue", attributes, {F32(x), F32(w), F32({out_c})}, flops);
   attributes.Remove("activation");
@@ -186,6 +188,10 @@ absl::StatusOr<std::vector<KernelCase>> KernelCases(int64_t batch, int64_t side)
             {F32({batch, side}), F32({1000, side}), F32({1000})}, dense);
   AddConvolutions(table, {batch, 56, 56, 64}, 64, 3);
   AddConvolutions(table, {batch, 28, 28, 128}, 128, 1);
+  AddConvolutions(table, {batch, 56, 56, 72}, 72, 3, 72);  // of MobileNetV3
+  AddConvolutions(table, {batch, 28, 28, 120}, 120, 5, 120);
+  AddConvolutions(table, {batch, 56, 56, 96}, 96, 7, 96);    // of ConvNeXt
+  AddConvolutions(table, {batch, 28, 28, 256}, 256, 3, 32);  // of ResNeXt
   const Shape images{batch, 56, 56, 64};
   AddBatchNorm(table, images);
   AddPooling(table, images);

@@ -33,7 +33,7 @@ TEST(Epilogue, IsTheProductThenBiasThenTheActivation) {
     ++checked;
   }
   // With and without a bias; 16 products are there once more, wide; one of a sequence, and four large ones.
-  EXPECT_EQ(checked, static_cast<int>(NamesOf(EpilogueOps()).size() + 1) * (2 * 31 + 16) + 1 + 4);
+  EXPECT_EQ(checked, static_cast<int>(NamesOf(EpilogueOps()).size() + 1) * (2 * 34 + 16) + 1 + 4);
 }
 
 // matmul_bias_grad is a product and the gradient of a bias.

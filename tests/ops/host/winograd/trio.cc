@@ -23,9 +23,11 @@ absl::Status OnThreads(int threads, std::function<absl::Status()> task) {
 }  // namespace
 
 Trio::Trio(const Shape& x_shape, int64_t filters, int64_t kernel_h, int64_t kernel_w, const IntList& padding,
-           uint64_t seed) {
-  const TensorType x{DType::kF32, x_shape}, w{DType::kF32, {filters, kernel_h, kernel_w, x_shape[3]}};
-  Attributes attributes{{"padding", padding}};
+           uint64_t seed)
+    : Trio(x_shape, {filters, kernel_h, kernel_w, x_shape[3]}, {{"padding", padding}}, seed) {}
+
+Trio::Trio(const Shape& x_shape, const Shape& w_shape, Attributes attributes, uint64_t seed) {
+  const TensorType x{DType::kF32, x_shape}, w{DType::kF32, w_shape};
   forward = WholeNode("conv2d", attributes, {x, w});
   const TensorType y{DType::kF32, forward.outputs[0].global};
   attributes.Set("shape", x.shape);

@@ -1,4 +1,4 @@
-// A convolution with its gradients, and how kernels of them are run: what the tests of Winograd's algorithm share.
+// A convolution with its gradients, and how kernels of them are run: what the tests of single algorithms share.
 #ifndef PARTITA_TESTS_OPS_HOST_WINOGRAD_TRIO_H_
 #define PARTITA_TESTS_OPS_HOST_WINOGRAD_TRIO_H_
 
@@ -14,8 +14,11 @@
 
 namespace partita {
 
-// Of the same values: x [n,h,w,c], w [filters, kernel_h, kernel_w, c], and dy.
+// Of the same values: x [n,h,w,c], w, and dy.
 struct Trio {
+  // `attributes` are those of conv2d.
+  Trio(const Shape& x_shape, const Shape& w_shape, Attributes attributes, uint64_t seed);
+  // Of dense channels: w [filters, kernel_h, kernel_w, c].
   Trio(const Shape& x_shape, int64_t filters, int64_t kernel_h, int64_t kernel_w, const IntList& padding,
        uint64_t seed);
 
