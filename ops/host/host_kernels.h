@@ -21,7 +21,7 @@ namespace partita {
 struct HostKernelOptions {
   // Only the last kernel of each list, as builds without OpenMP have it.
   bool reference_only = false;
-  // If not empty, only kernels of this family: "winograd", "depthwise", "onednn", "im2col", "blocked", "fast" or
+  // If not empty, only kernels of this family: "winograd", "grouped", "onednn", "im2col", "blocked", "fast" or
   // "reference" (a kernel is called <family>_<op>). Tests single out a kernel by it.
   std::string family = "";
   // OpenMP threads of the streams that will run the kernels (HostDeviceOptions::threads): oneDNN plans for a number of

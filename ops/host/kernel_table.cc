@@ -6,7 +6,7 @@
 #include "ops/functors/elementwise.h"
 #include "ops/functors/updates/row_updates.h"
 #include "ops/functors/updates/updates.h"
-#include "ops/host/depthwise/depthwise_kernels.h"
+#include "ops/host/grouped/grouped_kernels.h"
 #include "ops/host/fast/fast_kernels.h"
 #include "ops/host/host_kernels.h"
 #include "ops/host/kernel/target_clones.h"
@@ -59,19 +59,19 @@ const KernelTable& Table() {
       {"reshape", {{"reference", ReferenceReshape, kTaken}}},
       {"conv2d",
        {{"winograd", FAST(WinogradConv2d), kRefused},
-        {"depthwise", FAST(DepthwiseConv2d), kTaken},
+        {"grouped", FAST(GroupedConv2d), kTaken},
         {"onednn", FAST(OneDnnConv2d), kTaken},
         {"im2col", FAST(Im2ColConv2d)},
         {"reference", ReferenceConv2d}}},
       {"conv2d_epilogue",
        {{"winograd", FAST(WinogradConv2d), kRefused},
-        {"depthwise", FAST(DepthwiseConv2d), kTaken},
+        {"grouped", FAST(GroupedConv2d), kTaken},
         {"onednn", FAST(OneDnnConv2d), kTaken},
         {"im2col", FAST(Im2ColConv2d)},
         {"reference", ReferenceConv2d}}},
       {"conv2d_input_grad",
        {{"winograd", FAST(WinogradConv2dInputGrad), kRefused},
-        {"depthwise", FAST(DepthwiseConv2dInputGrad), kTaken},
+        {"grouped", FAST(GroupedConv2dInputGrad), kTaken},
         {"onednn", FAST(OneDnnConv2dInputGrad), kTaken},
         {"im2col", FAST(Im2ColConv2dInputGrad)},
         {"reference", ReferenceConv2dInputGrad}}},
@@ -81,7 +81,7 @@ const KernelTable& Table() {
         {"reference", ReferenceConv2dInputGrad}}},
       {"conv2d_weight_grad",
        {{"winograd", FAST(WinogradConv2dWeightGrad), kRefused},
-        {"depthwise", FAST(DepthwiseConv2dWeightGrad), kTaken},
+        {"grouped", FAST(GroupedConv2dWeightGrad), kTaken},
         {"fast", FAST(FastConv2dWeightGrad), kWidened, {}, LacksWideVectors},
         {"onednn", FAST(OneDnnConv2dWeightGrad), kTaken},
         {"fast", FAST(FastConv2dWeightGrad), kWidened, {}, HasWideVectors},  // there oneDNN's is faster

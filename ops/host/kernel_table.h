@@ -14,7 +14,7 @@ namespace partita {
 inline bool IsForEveryMachine() { return true; }
 
 struct HostKernelEntry {
-  // "winograd", "depthwise", "packed", "onednn", "im2col", "blocked", "fast", "reference": it is <name>_<op>
+  // "winograd", "grouped", "packed", "onednn", "im2col", "blocked", "fast", "reference": it is <name>_<op>
   const char* name;
   HostKernelFactory prepare;
   Bf16Nodes bf16 = Bf16Nodes::kWidened;

@@ -52,12 +52,21 @@ class StrategiesTest(EmulatedCase):
         self.equal_to_serial(graph, strategy)
         self.trains(graph, strategy)
 
-    def test_resnet_50(self):
-        graph = self.build("resnet-50", "--image-size=33", "--batch=8", "--channel-limit=4", "--classes=5")
+    def under_flags(self, graph):
         for split in ["--dp=1", "--dp=2", "--mp=2"]:
             with self.subTest(split=split):
                 self.equal_to_serial(graph, split)
                 self.trains(graph, split)
+
+    def test_resnet_50(self):
+        self.under_flags(self.build("resnet-50", "--image-size=33", "--batch=8", "--channel-limit=4", "--classes=5"))
+
+    def test_mobilenet_v3_large(self):
+        self.under_flags(
+            self.build("mobilenet-v3-large", "--image-size=33", "--batch=8", "--channel-limit=8", "--classes=5"))
+
+    def test_convnext_tiny(self):
+        self.under_flags(self.build("convnext-tiny", "--image-size=32", "--batch=4", "--width=0.04", "--classes=5"))
 
     def test_big_lstm(self):
         graph = self.build("big-lstm", "--batch=8", "--vocabulary=60", "--hidden=12", "--projection=6", "--samples=20",

@@ -84,13 +84,13 @@ ARROWS = {
                      " ops/host/products",
     "ops/host/recurrence": "runtime/base ops/functors ops/values ops/host/kernel ops/host/products ops/host/fast",
     "ops/host/winograd": "runtime/base ops/functors ops/values ops/host/kernel",
-    "ops/host/depthwise": "runtime/base ops/functors ops/values ops/host/kernel",
+    "ops/host/grouped": "runtime/base ops/functors ops/values ops/host/kernel",
     "ops/host/onednn": "runtime/base graph/value ops/values ops/host/kernel",
     "ops/host/timing": "runtime/base graph/ir runtime/device/host ops/functors ops/values ops/plans ops/host/kernel" +
                        " ops/host/onednn",
     "ops/host": "runtime/base graph/ir runtime/device/host runtime/exec ops/functors ops/functors/updates" +
                 " ops/values ops/host/kernel" +
-                " ops/host/reference ops/host/fast ops/host/recurrence ops/host/winograd ops/host/depthwise" +
+                " ops/host/reference ops/host/fast ops/host/recurrence ops/host/winograd ops/host/grouped" +
                 " ops/host/onednn ops/host/timing",
     # How: kernels of the GPU. What nvcc compiles knows value types alone.
     "ops/cuda/launch": "runtime/base graph/value ops/functors ops/functors/updates ops/values",

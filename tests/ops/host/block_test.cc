@@ -20,7 +20,7 @@ std::vector<std::string> Families(const std::string& op) {
 }
 
 bool RefusesEmptyBlocks(const std::string& family) {
-  return family == "onednn" || family == "winograd" || family == "packed" || family == "depthwise";
+  return family == "onednn" || family == "winograd" || family == "packed" || family == "grouped";
 }
 
 // Runs a node narrowed to a part: `narrow` sets the boxes; the inputs are cut from the whole ones.
@@ -95,7 +95,7 @@ TEST(PartialSums, OfTwoPartsAddUpToTheWhole) {
     const std::vector<Values> inputs = SuitableInputs(partial.node, 4);
     const std::vector<Values> whole = Outputs(InF64(partial.node), inputs, {.reference_only = true});
     for (const std::string& family : Families(partial.node.op->name)) {
-      if (family == "packed" || family == "depthwise") continue;  // refuse so few rows, and dense groups
+      if (family == "packed" || family == "grouped") continue;  // refuse so few rows, and dense groups
       const auto part = [&](int64_t begin, int64_t end) {
         return RunPart(partial.node, inputs, {.family = family}, [&](LocalNode& node) {
           for (const int i : partial.split) Narrow(*node.inputs[i], 0, begin, end);

@@ -71,7 +71,7 @@ bool HasPacked(const LocalNode& node) {
 bool Serves(const std::string& family, const LocalNode& node) {
   if (family == "packed") return HasPacked(node);
   if (family == "winograd") return HasWinograd(node);
-  if (family == "depthwise") return HasDepthwise(node);
+  if (family == "grouped") return HasGrouped(node);
   if (family == "fast" && HasAxesApart(node)) return false;
   if (family == "fast" && node.op->name == "conv2d_weight_grad") return HasTiles(node.outputs[0].shape());
   if (node.op->name != "cast" || family != "fast") return true;

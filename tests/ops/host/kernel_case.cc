@@ -11,6 +11,7 @@
 #include <set>
 
 #include "graph/ir/op_definition.h"
+#include "ops/host/grouped/grouped_kernels.h"
 #include "ops/host/host_kernels.h"
 #include "ops/registry.h"
 #include "runtime/base/bf16.h"
@@ -182,15 +183,12 @@ bool HasAxesApart(const LocalNode& node) {
   return !axes.empty() && axes.back() - axes.front() + 1 > static_cast<int64_t>(axes.size());
 }
 
-bool HasDepthwise(const LocalNode& node) {
-  if (!node.attributes.Has("groups")) return false;
-  const bool weights = node.op->name == "conv2d_weight_grad", images = node.op->name == "conv2d_input_grad";
-  const Shape& w = weights ? node.outputs[0].global : node.inputs[1]->global;
-  if (w[3] != 1 || w[0] != node.attributes.Int("groups")) return false;
-  const DType dtype = node.outputs[0].dtype;
-  if (dtype == DType::kBF16 && images && node.attributes.Ints("stride") != IntList{1, 1}) return true;
-  if (dtype == DType::kBF16 && !images && !weights) return false;
-  return dtype == DType::kF64 || w[1] * w[2] > 9;
+bool HasGrouped(const LocalNode& node) {
+  const std::string& op = node.op->name;
+  const absl::StatusOr<PreparedKernel> prepared = op == "conv2d_input_grad"    ? GroupedConv2dInputGrad(node)
+                                                  : op == "conv2d_weight_grad" ? GroupedConv2dWeightGrad(node)
+                                                                               : GroupedConv2d(node);
+  return prepared.ok() && prepared->worthwhile.ok();
 }
 
 LocalNode InF64(LocalNode node) {

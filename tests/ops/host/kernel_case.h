@@ -27,9 +27,8 @@ LocalNode Together(const std::vector<LocalNode>& nodes);
 // Sums over dimensions, and their gradients, with others between them, which fast kernels refuse.
 bool HasAxesApart(const LocalNode& node);
 
-// A convolution whose groups have one channel each, or a gradient of one, that its own kernels are the rule for
-// (ops/host/depthwise/choice.cc).
-bool HasDepthwise(const LocalNode& node);
+// A convolution, or a gradient of one, that the kernels for groups of few channels take and are the rule for.
+bool HasGrouped(const LocalNode& node);
 
 // The same node with f64 in place of f32.
 LocalNode InF64(LocalNode node);

@@ -117,7 +117,7 @@ int64_t AllocationsOfReplay(const KernelCase& c, const KernelLibrary& library) {
 
 // oneDNN makes allocations of its own; all other kernels none.
 TEST(HostKernels, ReplayAllocatesNothing) {
-  for (const std::string family : {"winograd", "depthwise", "im2col", "blocked", "fast", "reference"}) {
+  for (const std::string family : {"winograd", "grouped", "im2col", "blocked", "fast", "reference"}) {
     const std::unique_ptr<KernelLibrary> library = MakeHostKernels({.family = family});
     for (const KernelCase& c : AllCases()) EXPECT_EQ(AllocationsOfReplay(c, *library), 0) << family << " " << c.name;
   }

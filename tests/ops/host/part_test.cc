@@ -25,13 +25,13 @@ TEST(Parts, AreWhatTheWholeConvolutionHasThere) {
       for (const DType dtype : {DType::kF32, DType::kF64}) {
         if (dtype == DType::kF64 && family == "onednn") continue;
         const LocalNode node = dtype == DType::kF32 ? part : InF64(part);
-        if (family == "depthwise" && !HasDepthwise(node)) continue;
+        if (family == "grouped" && !HasGrouped(node)) continue;
         const int threads = 1 + static_cast<int>(seed % 2);
         const Values found = Outputs(node, part_inputs, {.family = family, .threads = threads})[0];
         ASSERT_LE(Distance(found, ExpectedOfPart(y, part)), dtype == DType::kF64 ? 1e-13 : 5e-6)
             << "seed " << seed << " " << kernel << " " << Name(dtype);
       }
-      if (family == "depthwise") continue;  // leaves bf16 to others
+      if (family == "grouped") continue;  // leaves bf16 to others
       const Values narrow = Outputs(InBf16(part), part_inputs, {.family = family})[0];
       ASSERT_LE(Distance(narrow, ExpectedOfPart(y_bf16, part)), 0x1p-8 + 5e-6) << "seed " << seed << " " << kernel;
     }
@@ -56,7 +56,7 @@ TEST(Parts, AreTheSameOnSeveralThreads) {
       Narrow(*part.inputs[0], 2, std::max<int64_t>(0, columns.begin - 1), std::min<int64_t>(20, columns.end + 1));
       for (const std::string& kernel : HostKernelNames("conv2d_epilogue")) {
         const std::string family = kernel.substr(0, kernel.find('_'));
-        if (family == "reference" || family == "depthwise") continue;
+        if (family == "reference" || family == "grouped") continue;
         for (const int threads : {1, 2, 3}) {
           const Values found = Outputs(part, inputs, {.family = family, .threads = threads})[0];
           EXPECT_LE(Distance(found, ExpectedOfPart(y, part)), 5e-6) << kernel << " " << samples << " on " << threads;

@@ -1,4 +1,4 @@
-#include "ops/host/depthwise/taps.h"
+#include "ops/host/grouped/taps.h"
 
 namespace partita {
 namespace {
@@ -28,18 +28,18 @@ WindowLine ColumnsOf(const Convolution& conv) {
   return {w.kernel_w, w.stride_w, w.dilation_w, w.left, conv.images.w, conv.images.out_w};
 }
 
-TapColumns OutputTaps(const WindowLine& line, int64_t channels) {
-  TapColumns taps{{}, line.stride, line.seen, line.outputs, 1, channels, {}};
+TapColumns OutputTaps(const WindowLine& line, const Convolution& conv) {
+  TapColumns taps{{}, line.stride, line.seen, line.outputs, 1, conv.images.c, conv.group_c(), {}};
   for (int64_t q = 0; q < line.kernel; ++q) taps.columns.push_back({q, q * line.dilation - line.padding});
   FindInside(taps);
   return taps;
 }
 
-std::vector<TapColumns> SeenTaps(const WindowLine& line, int64_t channels) {
+std::vector<TapColumns> SeenTaps(const WindowLine& line, const Convolution& conv) {
   std::vector<TapColumns> kinds;
   for (int64_t first = 0; first < line.stride; ++first) {
     const int64_t made = first < line.seen ? (line.seen - 1 - first) / line.stride + 1 : 0;
-    TapColumns taps{{}, 1, line.outputs, made, line.stride, channels, {}};
+    TapColumns taps{{}, 1, line.outputs, made, line.stride, conv.images.c, conv.group_c(), {}};
     for (int64_t q = line.kernel - 1; q >= 0; --q) {
       const int64_t start = first + line.padding - q * line.dilation;
       if (FloorDivide(start, line.stride) * line.stride != start) continue;

@@ -1,12 +1,12 @@
-// Which places of a depthwise convolution's window meet which pixels, along rows or columns.
-#ifndef PARTITA_OPS_HOST_DEPTHWISE_TAPS_H_
-#define PARTITA_OPS_HOST_DEPTHWISE_TAPS_H_
+// Which places of a convolution's window meet which pixels, along rows or columns.
+#ifndef PARTITA_OPS_HOST_GROUPED_TAPS_H_
+#define PARTITA_OPS_HOST_GROUPED_TAPS_H_
 
 #include <cstdint>
 #include <vector>
 
 #include "ops/functors/geometry.h"
-#include "ops/host/depthwise/loops.h"
+#include "ops/host/grouped/loops.h"
 
 namespace partita {
 
@@ -18,11 +18,11 @@ WindowLine RowsOf(const Convolution& conv);
 WindowLine ColumnsOf(const Convolution& conv);
 
 // How outputs are made of what their windows see: one kind of pixels.
-TapColumns OutputTaps(const WindowLine& line, int64_t channels);
+TapColumns OutputTaps(const WindowLine& line, const Convolution& conv);
 
 // How what windows see is made of the outputs that see it: a kind of pixels for each remainder by the stride, because
 // only every stride-th place of a window meets an output.
-std::vector<TapColumns> SeenTaps(const WindowLine& line, int64_t channels);
+std::vector<TapColumns> SeenTaps(const WindowLine& line, const Convolution& conv);
 
 inline constexpr int64_t kMostTapRows = 32;
 
@@ -40,4 +40,4 @@ int64_t FindRows(const TapColumns& taps, int64_t m, int64_t width, const F& pixe
 
 }  // namespace partita
 
-#endif  // PARTITA_OPS_HOST_DEPTHWISE_TAPS_H_
+#endif  // PARTITA_OPS_HOST_GROUPED_TAPS_H_
