@@ -146,10 +146,12 @@ class PassList {
     return passes;
   }
 
-  std::vector<Pass> Evaluation(const std::map<std::string, Layout>& states) const {
+  // `reported`: what the entry point reports beside its results.
+  std::vector<Pass> Evaluation(const std::map<std::string, Layout>& states,
+                               const std::vector<std::string>& reported = {}) const {
     std::vector<Pass> passes = {
         {"read_averages", [this, &states](Graph g) { return ReadAverages(std::move(g), states, registry_); }},
-        {"prepare_evaluation", [this](Graph g) { return PrepareEvaluation(g, registry_); }}};
+        {"prepare_evaluation", [=, this](Graph g) { return PreparedEvaluation(g, reported); }}};
     AddDecomposition(passes);
     AddFusions(Fusion::When::kForward, passes);
     AddUnrolling(passes);
@@ -167,6 +169,16 @@ class PassList {
   }
 
  private:
+  absl::StatusOr<Graph> PreparedEvaluation(const Graph& forward, const std::vector<std::string>& reported) const {
+    ASSIGN_OR_RETURN(Graph prepared, PrepareEvaluation(forward, registry_));
+    for (const std::string& name : reported) {
+      const ValueId value = prepared.Find(name);
+      CHECK(value != kNoValue);
+      prepared.metrics.push_back(value);
+    }
+    return prepared;
+  }
+
   void AddDecomposition(std::vector<Pass>& passes) const {
     passes.push_back({"decompose", [this](Graph g) { return Decompose(std::move(g), strategy_, registry_); }});
   }
@@ -298,32 +310,32 @@ class ProgramMaker {
 
   absl::Status AddSize(const Graph& graph, const std::string& size) {
     Graph forward = Typed(graph);
-    RETURN_IF_ERROR(Add(EntryName(kTrainEntry, size), forward, graph, passes_.Training(states_)));
+    RETURN_IF_ERROR(Add(EntryName(kTrainEntry, size), forward, ResultNamesOf(graph), passes_.Training(states_)));
     if (size.empty()) states_ = StateLayouts(program_.state_graph());
     Graph evaluated = DropTrainingOnly(options_.predictions.empty() ? std::move(forward) : forward);
-    for (const std::string& name : options_.evaluated) {
-      const ValueId value = evaluated.Find(name);
-      CHECK(value != kNoValue);
-      evaluated.metrics.push_back(value);
-    }
-    RETURN_IF_ERROR(Add(EntryName(kEvaluateEntry, size), evaluated, evaluated, passes_.Evaluation(states_)));
+    std::vector<std::string> results = ResultNamesOf(evaluated);
+    results.insert(results.end(), options_.evaluated.begin(), options_.evaluated.end());
+    RETURN_IF_ERROR(Add(EntryName(kEvaluateEntry, size), std::move(evaluated), results,
+                        passes_.Evaluation(states_, options_.evaluated)));
     if (options_.predictions.empty()) return absl::OkStatus();  // else forward was copied, not moved
-    ASSIGN_OR_RETURN(const Graph predicted, OnlyResults(std::move(forward), options_.predictions));  // NOLINT
-    return Add(EntryName(kPredictEntry, size), predicted, predicted, passes_.Evaluation(states_));
+    ASSIGN_OR_RETURN(Graph predicted, OnlyResults(std::move(forward), options_.predictions));  // NOLINT
+    results = ResultNamesOf(predicted);
+    return Add(EntryName(kPredictEntry, size), std::move(predicted), results, passes_.Evaluation(states_));
   }
 
   absl::Status AddResults(const ModelEntry& entry) {
-    RETURN_IF_ERROR(Add(entry.name, Typed(entry.graph), entry.graph, passes_.Evaluation(states_)));
-    std::vector<EntryResult>& results = program_.entries.back().results;
-    for (size_t r = 0; r < results.size(); ++r) results[r].name = entry.results[r].name;
-    return absl::OkStatus();
+    std::vector<std::string> names;
+    for (const ModelEntry::Result& result : entry.results) names.push_back(result.name);
+    return Add(entry.name, Typed(entry.graph), names, passes_.Evaluation(states_));
   }
 
-  absl::Status Add(const std::string& name, Graph forward, const Graph& names, const std::vector<Pass>& passes) {
+  // `results`: the names of the results.
+  absl::Status Add(const std::string& name, Graph forward, const std::vector<std::string>& results,
+                   const std::vector<Pass>& passes) {
     const PassOptions options{options_.verify_passes, options_.disabled_passes, options_.after_pass};
     ASSIGN_OR_RETURN(Graph made, RunPasses(std::move(forward), passes, name, options));
     if (!program_.entries.empty()) RETURN_IF_ERROR(CheckStates(program_.state_graph(), made));
-    program_.entries.push_back(MakeEntryPoint(name, std::move(made), names));
+    program_.entries.push_back(MakeEntryPoint(name, std::move(made), results));
     return absl::OkStatus();
   }
 

@@ -30,8 +30,8 @@ struct ProgramOptions {
   // Values of the forward graph, by name. With any, the program has an entry point `predict`, for each size of the
   // graph, that computes them as evaluation does and has only the inputs that they need.
   std::vector<std::string> predictions = {};
-  // Scalars of the forward graph, by name, that evaluation reports after its losses and metrics
-  // (graph/sets/find_set_results.h).
+  // Scalars of the graph of evaluation (graph/passes/prepare_evaluation.h), by name, that it reports after its losses
+  // and metrics (graph/sets/find_set_results.h).
   std::vector<std::string> evaluated = {};
   GivenForms given = {};  // inputs whose fields have another form than the graph reads, such as bytes
   bool entries = true;    // include the model's entries; false: only its graph's own sizes

@@ -82,6 +82,7 @@ std::vector<OpDefinition> AllDefinitions() {
       LogSoftmaxGradOp(),
       SoftmaxCrossEntropyOp(),
       SoftmaxCrossEntropyGradOp(),
+      CountLabelsOp(),
       MeanSquaredErrorOp(),
       MeanSquaredErrorGradOp(),
       RowMaximumOp(),

@@ -198,7 +198,7 @@ ValueId LayoutBuilder::AddMove(MoveKind kind, const std::vector<int>& axes, Valu
   Attributes attributes;
   if (kind != MoveKind::kReshard) attributes.Set("axes", AxesName(axes, graph_.mesh(layout)));
   for (const AttributeDefinition& attribute : op->attributes) {
-    if (!attribute.required) attributes.Set(attribute.name, attribute.type_and_default);
+    if (attribute.has_default()) attributes.Set(attribute.name, attribute.type_and_default);
   }
   const NodeId id = graph_.AddNode({op, std::move(attributes), {value}, {}, phase, micro_batch_},
                                    {{name, graph_.type(value), layout, -1}});

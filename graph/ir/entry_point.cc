@@ -46,17 +46,23 @@ const EntryInput* EntryPoint::FindInput(std::string_view field) const {
   return found == inputs.end() ? nullptr : &*found;
 }
 
-EntryPoint MakeEntryPoint(std::string name, Graph graph, const Graph& names) {
+std::vector<std::string> ResultNamesOf(const Graph& graph) {
+  std::vector<std::string> names;
+  for (const ValueId result : ResultsOf(graph)) names.push_back(graph.value(result).name);
+  return names;
+}
+
+EntryPoint MakeEntryPoint(std::string name, Graph graph, const std::vector<std::string>& names) {
   EntryPoint entry{std::move(name), std::move(graph), {}, {}};
   entry.inputs = InputsOf(entry.graph);
-  const std::vector<ValueId> results = ResultsOf(entry.graph), named = ResultsOf(names);
-  CHECK(results.size() == named.size());
-  for (size_t r = 0; r < results.size(); ++r) entry.results.push_back({names.value(named[r]).name, results[r]});
+  const std::vector<ValueId> results = ResultsOf(entry.graph);
+  CHECK(results.size() == names.size());
+  for (size_t r = 0; r < results.size(); ++r) entry.results.push_back({names[r], results[r]});
   return entry;
 }
 
 EntryPoint MakeEntryPoint(std::string name, Graph graph) {
-  const Graph names = graph;
+  const std::vector<std::string> names = ResultNamesOf(graph);
   return MakeEntryPoint(std::move(name), std::move(graph), names);
 }
 

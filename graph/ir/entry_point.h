@@ -53,9 +53,11 @@ std::vector<ValueId> ResultsOf(const Graph& graph);
 // sum of the votes if they are counted.
 std::vector<ValueId> ReadByHost(const Graph& graph);
 
-// `names`: a graph with the same losses and metrics under the user's names (the forward graph that `graph` was made
-// of).
-EntryPoint MakeEntryPoint(std::string name, Graph graph, const Graph& names);
+// The names of the results of a graph, in their order.
+std::vector<std::string> ResultNamesOf(const Graph& graph);
+
+// `names`: the user's names of the results (those of the forward graph that `graph` was made of).
+EntryPoint MakeEntryPoint(std::string name, Graph graph, const std::vector<std::string>& names);
 // The results have the names of the graph's values.
 EntryPoint MakeEntryPoint(std::string name, Graph graph);
 

@@ -189,7 +189,7 @@ std::vector<NodeDescription> Describe(const Graph& graph) {
     while (!described.inputs.empty() && described.inputs.back().empty()) described.inputs.pop_back();
     for (const auto& [name, value] : node.attributes.entries()) {
       const AttributeDefinition* definition = node.op->FindAttribute(name);
-      if (definition->required || value != definition->type_and_default) described.attributes.Set(name, value);
+      if (!definition->has_default() || value != definition->type_and_default) described.attributes.Set(name, value);
     }
     nodes.push_back(std::move(described));
   }

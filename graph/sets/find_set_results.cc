@@ -40,9 +40,9 @@ bool IsSum(const Pattern& pattern) {
 
 class SetAnalysis {
  public:
-  // `prepared`: the evaluation graph of `forward`, whose results have the same names in both.
-  SetAnalysis(const Graph& prepared, const Graph& forward, const std::function<bool(const std::string& op)>& on_numbers)
-      : graph_(prepared), forward_(forward), on_numbers_(on_numbers), results_(ResultsOf(prepared)) {
+  // `prepared`: an evaluation graph.
+  SetAnalysis(const Graph& prepared, const std::function<bool(const std::string& op)>& on_numbers)
+      : graph_(prepared), on_numbers_(on_numbers), results_(ResultsOf(prepared)) {
     for (const Node& node : graph_.nodes()) {
       if (node.op->role == Role::kInput) batch_ = graph_.type(node.outputs[0]).shape[0];
     }
@@ -84,10 +84,9 @@ class SetAnalysis {
   int Report(ValueId value) {
     const auto found = std::ranges::find(results_, value);
     if (found != results_.end()) return static_cast<int>(found - results_.begin());
-    const std::string& name = graph_.value(value).name;
-    if (forward_.Find(name) == kNoValue || !graph_.type(value).shape.empty()) return -1;
+    if (!graph_.type(value).shape.empty()) return -1;
     results_.push_back(value);
-    set_.reported.push_back(name);
+    set_.reported.push_back(graph_.value(value).name);
     return static_cast<int>(results_.size()) - 1;
   }
 
@@ -322,7 +321,6 @@ class SetAnalysis {
   }
 
   const Graph& graph_;
-  const Graph& forward_;
   const std::function<bool(const std::string& op)>& on_numbers_;
   std::vector<ValueId> results_;  // of a step, with what it reports besides
   int64_t batch_ = 1;
@@ -338,9 +336,8 @@ class SetAnalysis {
 absl::StatusOr<SetResults> FindSetResults(const Model& model, const OpRegistry& registry,
                                           const std::function<bool(const std::string& op)>& on_numbers) {
   const auto analyse = [&](const Graph& graph, const std::string& entry) -> absl::StatusOr<SetResults> {
-    const Graph forward = DropTrainingOnly(graph);
-    ASSIGN_OR_RETURN(const Graph prepared, PrepareEvaluation(forward, registry));
-    return SetAnalysis(prepared, forward, on_numbers).Run(entry);
+    ASSIGN_OR_RETURN(const Graph prepared, PrepareEvaluation(DropTrainingOnly(graph), registry));
+    return SetAnalysis(prepared, on_numbers).Run(entry);
   };
   ASSIGN_OR_RETURN(SetResults results, analyse(model.graph, kEvaluateEntry));
   for (const ModelEntry& size : model.entries) {

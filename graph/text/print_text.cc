@@ -25,7 +25,7 @@ bool Implied(const Graph& graph, const Node& node, const std::string& name, cons
   if (name == "shape" && value == Attribute(type.shape)) return true;
   if (name == "dtype" && value == Attribute(std::string(Name(type.dtype)))) return true;
   const AttributeDefinition* definition = node.op->FindAttribute(name);
-  return definition != nullptr && !definition->required && definition->type_and_default == value;
+  return definition != nullptr && definition->has_default() && definition->type_and_default == value;
 }
 
 std::string BytesText(const Graph& graph, const Node& node) {

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <compare>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -9,8 +11,15 @@
 namespace partita {
 namespace {
 
-// Integers that choose among the rows or classes of a tensor of that shape.
-using Indices = std::set<std::pair<ValueId, Shape>>;
+// Integers that choose among the rows or classes of a tensor of that shape, but for one that is ignored.
+struct Index {
+  ValueId value;
+  Shape shape;
+  std::optional<int64_t> ignored;
+
+  auto operator<=>(const Index&) const = default;
+};
+using Indices = std::set<Index>;
 
 std::set<NodeId> NodesBefore(const Graph& graph, std::vector<ValueId> values) {
   std::set<NodeId> nodes;
@@ -25,16 +34,19 @@ std::set<NodeId> NodesBefore(const Graph& graph, std::vector<ValueId> values) {
   return nodes;
 }
 
-// Casts compute with integers; other nodes that make floats of them choose by them.
+// A node whose first input are integers computes with them, as a cast does; other nodes that make floats choose by
+// them.
 Indices IndicesOf(const Graph& graph, const std::set<NodeId>& nodes) {
   Indices indices;
   for (const NodeId id : nodes) {
     const Node& node = graph.node(id);
-    if (node.op->role == Role::kCast || !IsFloating(graph.type(node.outputs[0]).dtype)) continue;
+    if (!IsFloating(graph.type(node.outputs[0]).dtype)) continue;
     for (const ValueId input : node.inputs) {
-      if (input == kNoValue || graph.type(input).dtype != DType::kI32) continue;
-      indices.emplace(BeforeMoves(graph, input),
-                      node.inputs[0] == kNoValue ? Shape() : graph.type(node.inputs[0]).shape);
+      if (input == kNoValue || input == node.inputs[0] || graph.type(input).dtype != DType::kI32) continue;
+      Index index{BeforeMoves(graph, input), {}, {}};
+      if (node.inputs[0] != kNoValue) index.shape = graph.type(node.inputs[0]).shape;
+      if (node.attributes.Has("ignore_index")) index.ignored = node.attributes.Int("ignore_index");
+      indices.insert(std::move(index));
     }
   }
   return indices;

@@ -43,7 +43,7 @@ absl::StatusOr<Attributes> CompleteAttributes(const char* kind, const std::strin
   }
   if (given.entries().size() == definitions.size()) return complete;
   for (const AttributeDefinition& definition : definitions) {
-    if (complete.Has(definition.name)) continue;
+    if (complete.Has(definition.name) || definition.optional) continue;
     if (definition.required) {
       return InvalidArgument("{} '{}' needs attribute '{}'", kind, owner, definition.name);
     }

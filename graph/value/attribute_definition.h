@@ -16,6 +16,9 @@ struct AttributeDefinition {
   std::string name;
   Attribute type_and_default;
   bool required = false;
+  bool optional = false;  // absent unless it is set
+
+  bool has_default() const { return !required && !optional; }
 };
 
 // Fills in defaults and checks names and types: unknown ones get a "did you mean". `kind` and `name` say whose they

@@ -114,6 +114,7 @@ const KernelTable& Table() {
       {"log_softmax_grad", {{"own", Own<CudaLogSoftmaxGrad>}}},
       {"softmax_cross_entropy", {{"own", Own<CudaSoftmaxCrossEntropy>}}},
       {"softmax_cross_entropy_grad", {{"own", Own<CudaSoftmaxCrossEntropyGrad>}}},
+      {"count_labels", {{"own", Own<CudaCountLabels>}}},
       {"sum", {{"own", Own<CudaSum>}}},
       {"mean", {{"own", Own<CudaSum>}}},
       {"sum_grad", {{"own", Own<CudaExpand>}}},

@@ -88,6 +88,7 @@ OpDefinition LogSoftmaxGradOp();
 // softmax_cross_entropy.cc
 OpDefinition SoftmaxCrossEntropyOp();
 OpDefinition SoftmaxCrossEntropyGradOp();
+OpDefinition CountLabelsOp();
 // mean_squared_error.cc
 OpDefinition MeanSquaredErrorOp();
 OpDefinition MeanSquaredErrorGradOp();

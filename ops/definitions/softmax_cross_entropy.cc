@@ -7,7 +7,13 @@
 // is over n t of them. With `reduction` sum nothing is divided: over weights that add up to 1 in the whole batch, as
 // `over` makes them, that is the mean over what weighs anything, however the batch is split.
 //
+// Rows whose label is `ignore_index`, where it is set, have neither loss nor gradient, and a mean divides by the number
+// of all other rows of the batch: 0 / 0, which is NaN, if there is none. Entry points make that mean of a sum
+// (ops/forms/classification.h).
+//
 //   softmax_cross_entropy_grad(logits, labels, sample_weight?, dloss)    dloss weight_i / n (softmax(logits) - q)
+//   count_labels(labels, sample_weight?) ignore_index dtype              sum over i of weight_i [label_i !=
+//   ignore_index]
 //
 // Smoothing is for training: an evaluation has none, so that its loss is comparable, and of words the logarithm of the
 // perplexity.
@@ -16,6 +22,7 @@
 #include "ops/definitions/definitions.h"
 #include "ops/forms/classification.h"
 #include "ops/forms/op_builder.h"
+#include "ops/forms/op_checks.h"
 #include "ops/forms/op_rules.h"
 #include "ops/forms/rows.h"
 #include "runtime/base/status.h"
@@ -49,6 +56,17 @@ absl::StatusOr<std::vector<ValueId>> WithoutSmoothing(EntryBuilder& builder, con
   return WithSampleWeight(builder, plain, name);
 }
 
+absl::StatusOr<std::vector<TensorType>> CountShape(const NodeView& node) {
+  RETURN_IF_ERROR(CheckDType(node, 0, "labels", DType::kI32));
+  RETURN_IF_ERROR(CheckRank(node, 0, "labels", {1, 2}, "[n] or [n,t]"));
+  ASSIGN_OR_RETURN(const DType dtype, DTypeAttribute(node.attributes));
+  if (node.inputs[1] != nullptr) {
+    RETURN_IF_ERROR(CheckDType(node, 1, "sample_weight", dtype));
+    RETURN_IF_ERROR(CheckShape(node, 1, "sample_weight", {node.inputs[0]->shape[0]}, "one for each sample of labels"));
+  }
+  return std::vector<TensorType>{{dtype, {}}};
+}
+
 double Cost(const NodeView& node) { return 6 * Count(node.inputs[0]->shape); }
 
 }  // namespace
@@ -60,10 +78,12 @@ OpDefinition SoftmaxCrossEntropyOp() {
       .Optional("sample_weight")
       .Constant({"sample_weight"})
       .Classes("logits")
+      .InTraining(WithCountedLabels)
       .InEvaluation(WithoutSmoothing)
       .Attribute("label_smoothing", 0.0)
       .Attribute("batch", int64_t{0})
       .Attribute("reduction", "mean")
+      .OptionalAttribute("ignore_index", int64_t{0})
       .Shape(LossShape)
       .Rules(RowsToScalar)
       .Gradient(LossGradient)
@@ -81,6 +101,7 @@ OpDefinition SoftmaxCrossEntropyGradOp() {
       .Attribute("label_smoothing", 0.0)
       .Attribute("batch", int64_t{0})
       .Attribute("reduction", "mean")
+      .OptionalAttribute("ignore_index", int64_t{0})
       .Shape(LogitsGradShape)
       .Rules([](const NodeView& node) {
         const size_t rank = node.inputs[0]->shape.size();
@@ -88,6 +109,21 @@ OpDefinition SoftmaxCrossEntropyGradOp() {
         return RowRules(static_cast<int>(rank), {kElements, kRows, weight, kWhole}, {kElements});
       })
       .Flops(Cost);
+}
+
+OpDefinition CountLabelsOp() {
+  return Op("count_labels")
+      .Internal()
+      .Inputs({"labels"})
+      .Optional("sample_weight")
+      .Wide({"sample_weight"})
+      .Required("ignore_index", int64_t{0})
+      .Required("dtype", "")
+      .Shape(CountShape)
+      .Rules([](const NodeView& node) {
+        return RowRules(static_cast<int>(node.inputs[0]->shape.size()) + 1, {kRows, kSamples}, {kWhole});
+      })
+      .Flops([](const NodeView& node) { return Count(node.inputs[0]->shape); });
 }
 
 }  // namespace partita

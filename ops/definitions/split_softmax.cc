@@ -18,7 +18,9 @@
 //   softmax_normalize_grad(y, dy, sum)                         dsum[i] = - sum over c of y[i,c] dy[i,c] / sum[i]
 //   log_softmax_normalize_grad(dy, sum)                        dsum[i] = - sum over c of dy[i,c] / sum[i]
 //   cross_entropy_logits_grad(x, labels, sample_weight?, dloss)  - dloss weight_i / n q[i,c]
-//   cross_entropy_sum_grad(sum, sample_weight?, dloss)         dloss weight_i / n / sum[i]
+//   cross_entropy_sum_grad(sum, labels, sample_weight?, dloss)   dloss weight_i / n / sum[i]
+//
+// All three leave out rows whose label is `ignore_index`, as softmax_cross_entropy does.
 #include "ops/definitions/definitions.h"
 #include "ops/forms/classification.h"
 #include "ops/forms/op_builder.h"
@@ -69,8 +71,10 @@ absl::StatusOr<std::vector<TensorType>> SumGradShape(const NodeView& node) {
   RETURN_IF_ERROR(CheckRank(node, 0, "sum", {1, 2}, "[n] or [n,t]"));
   RETURN_IF_ERROR(CheckAtLeast(node.attributes, "batch", 0));
   RETURN_IF_ERROR(CheckChoice(node.attributes, "reduction", {"mean", "sum"}));
-  RETURN_IF_ERROR(CheckSampleWeight(node, 1, node.inputs[0]->shape));
-  RETURN_IF_ERROR(CheckLike(node, 2, "dloss", {}, "a scalar"));
+  RETURN_IF_ERROR(CheckDType(node, 1, "labels", DType::kI32));
+  RETURN_IF_ERROR(CheckShape(node, 1, "labels", node.inputs[0]->shape, "one for each row"));
+  RETURN_IF_ERROR(CheckSampleWeight(node, 2, node.inputs[0]->shape));
+  RETURN_IF_ERROR(CheckLike(node, 3, "dloss", {}, "a scalar"));
   return std::vector<TensorType>{*node.inputs[0]};
 }
 
@@ -124,8 +128,9 @@ absl::StatusOr<std::vector<ValueId>> CrossEntropyGradient(GradientBuilder& build
                                        node.attributes, InputName(builder, node, 0)));
   }
   if (wanted[4]) {
-    const Attributes mean{{"batch", node.attributes.Int("batch")}, {"reduction", node.attributes.String("reduction")}};
-    ASSIGN_OR_RETURN(result[4], AddOne(builder, "cross_entropy_sum_grad", {in[4], in[2], cotangents[0]}, mean,
+    Attributes mean = node.attributes;
+    mean.Remove("label_smoothing");
+    ASSIGN_OR_RETURN(result[4], AddOne(builder, "cross_entropy_sum_grad", {in[4], in[1], in[2], cotangents[0]}, mean,
                                        InputName(builder, node, 4)));
   }
   return result;
@@ -234,6 +239,7 @@ OpDefinition CrossEntropyOp() {
       .Attribute("label_smoothing", 0.0)
       .Attribute("batch", int64_t{0})
       .Attribute("reduction", "mean")
+      .OptionalAttribute("ignore_index", int64_t{0})
       .Shape(CrossEntropyShape)
       .Rules(WeighedRowsAndClasses({kElements, kRows, kSamples, kRows, kRows}, {kWhole}))
       .Gradient(CrossEntropyGradient)
@@ -249,6 +255,7 @@ OpDefinition CrossEntropyLogitsGradOp() {
       .Attribute("label_smoothing", 0.0)
       .Attribute("batch", int64_t{0})
       .Attribute("reduction", "mean")
+      .OptionalAttribute("ignore_index", int64_t{0})
       .Shape(LogitsGradShape)
       .Rules(WeighedRowsAndClasses({kElements, kRows, kSamples, kWhole}, {kElements}))
       .Flops(PerLogit(1))
@@ -258,16 +265,17 @@ OpDefinition CrossEntropyLogitsGradOp() {
 OpDefinition CrossEntropySumGradOp() {
   return Op("cross_entropy_sum_grad")
       .Internal()
-      .Inputs({"sum"})
+      .Inputs({"sum", "labels"})
       .Optional("sample_weight")
       .Inputs({"dloss"})
       .Attribute("batch", int64_t{0})
       .Attribute("reduction", "mean")
+      .OptionalAttribute("ignore_index", int64_t{0})
       .Shape(SumGradShape)
       .Rules([](const NodeView& node) {
         const size_t dimensions = node.inputs[0]->shape.size();
-        const RowPart weight = PartOfWeight(node, 1, dimensions);
-        return RowRules(static_cast<int>(dimensions) + 1, {kRows, weight, kWhole}, {kRows});
+        const RowPart weight = PartOfWeight(node, 2, dimensions);
+        return RowRules(static_cast<int>(dimensions) + 1, {kRows, kRows, weight, kWhole}, {kRows});
       })
       .Flops(PerLogit(3))
       .InPlace(0, 0);

@@ -1,5 +1,7 @@
 #include "ops/forms/classification.h"
 
+#include <limits>
+
 #include "graph/ir/generated_name.h"
 #include "ops/forms/op_checks.h"
 #include "ops/forms/rows.h"
@@ -15,6 +17,31 @@ absl::StatusOr<ValueId> OfPlaces(EntryBuilder& builder, ValueId weight, int64_t 
   ASSIGN_OR_RETURN(const std::vector<ValueId> expanded,
                    builder.Add("expand", {weight}, {{"axes", IntList{1}}, {"sizes", IntList{places}}}, {name}));
   return expanded[0];
+}
+
+// The node over these values; `weight` is of evaluation: what the rows of each sample count.
+absl::StatusOr<std::vector<ValueId>> Reduced(EntryBuilder& builder, const Node& node, std::vector<ValueId> inputs,
+                                             ValueId weight, const std::string& name) {
+  Attributes attributes = node.attributes;
+  if (!attributes.Has("ignore_index") || attributes.String("reduction") == "sum") {
+    return builder.Add(node.op->name, std::move(inputs), std::move(attributes), {name});
+  }
+  attributes.Set("reduction", "sum");
+  const Attributes counted = {{"ignore_index", attributes.Int("ignore_index")},
+                              {"dtype", std::string(Name(builder.graph().type(inputs[0]).dtype))}};
+  ASSIGN_OR_RETURN(const std::vector<ValueId> count,
+                   builder.Add("count_labels", {inputs[1], weight}, counted, {name + "@count"}));
+  ASSIGN_OR_RETURN(const std::vector<ValueId> sum,
+                   builder.Add(node.op->name, std::move(inputs), std::move(attributes), {name}));
+  return builder.Add("over", {sum[0], count[0]}, {}, {name + "@mean"});
+}
+
+absl::Status CheckIgnoredLabel(const Attributes& attributes) {
+  using Label = std::numeric_limits<int32_t>;
+  if (!attributes.Has("ignore_index")) return absl::OkStatus();
+  const int64_t label = attributes.Int("ignore_index");
+  if (label >= Label::min() && label <= Label::max()) return absl::OkStatus();
+  return InvalidArgument("attribute ignore_index is {}; {} to {} are allowed", label, Label::min(), Label::max());
 }
 
 }  // namespace
@@ -36,6 +63,7 @@ absl::Status CheckClassifier(const NodeView& node) {
   RETURN_IF_ERROR(CheckFloating(node, 0, "logits"));
   RETURN_IF_ERROR(CheckAtLeast(node.attributes, "batch", 0));
   RETURN_IF_ERROR(CheckChoice(node.attributes, "reduction", {"mean", "sum"}));
+  RETURN_IF_ERROR(CheckIgnoredLabel(node.attributes));
   RETURN_IF_ERROR(CheckRank(node, 0, "logits", {2, 3}, "[n,classes] or [n,t,classes]"));
   const Shape& logits = node.inputs[0]->shape;
   RETURN_IF_ERROR(CheckDType(node, 1, "labels", DType::kI32));
@@ -69,11 +97,17 @@ absl::StatusOr<ValueId> EvaluationWeight(EntryBuilder& builder, ValueId values, 
   return both[0];
 }
 
+absl::StatusOr<std::vector<ValueId>> WithCountedLabels(EntryBuilder& builder, const Node& node,
+                                                       const std::string& name) {
+  return Reduced(builder, node, node.inputs, kNoValue, name);
+}
+
 absl::StatusOr<std::vector<ValueId>> WithSampleWeight(EntryBuilder& builder, const Node& node,
                                                       const std::string& name) {
-  const ValueId own = node.inputs.size() > 2 ? node.inputs[2] : kNoValue;
-  ASSIGN_OR_RETURN(const ValueId weight, EvaluationWeight(builder, node.inputs[0], node.inputs[1], own, name));
-  return builder.Add(node.op->name, {node.inputs[0], node.inputs[1], weight}, node.attributes, {name});
+  const ValueId logits = node.inputs[0], labels = node.inputs[1], own = node.inputs[2];
+  ASSIGN_OR_RETURN(const ValueId of_samples, EvaluationWeight(builder, logits, labels, kNoValue, name));
+  ASSIGN_OR_RETURN(const ValueId weight, EvaluationWeight(builder, logits, labels, own, name));
+  return Reduced(builder, node, {logits, labels, weight}, of_samples, name);
 }
 
 Decomposition SoftmaxPieces(const std::string& op) {

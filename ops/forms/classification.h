@@ -10,9 +10,9 @@
 
 namespace partita {
 
-// attribute batch: the samples of the mean; 0: n; reduction: mean or sum. logits [n,c], or [n,t,c] of t places in each
-// sample, floating; labels i32 [n] or [n,t], 0 <= label < c; sample_weight [n] or [n,t] of the logits' type, optional.
-// A mean is one over all places.
+// attribute batch: the samples of the mean; 0: n; reduction: mean or sum; ignore_index: optional. logits [n,c], or
+// [n,t,c] of t places in each sample, floating; labels i32 [n] or [n,t], 0 <= label < c or ignore_index; sample_weight
+// [n] or [n,t] of the logits' type, optional. A mean is one over all places.
 absl::Status CheckClassifier(const NodeView& node);
 // The same, and attribute label_smoothing: 0 to 1.
 absl::Status CheckLoss(const NodeView& node);
@@ -28,7 +28,15 @@ absl::StatusOr<std::vector<TensorType>> LogitsGradShape(const NodeView& node);
 // samples.
 absl::StatusOr<ValueId> EvaluationWeight(EntryBuilder& builder, ValueId values, ValueId labels, ValueId own,
                                          const std::string& name);
-// In evaluation a loss or metric of (logits, labels, sample_weight?) takes what each sample of the batch counts.
+// A loss or metric of (logits, labels, sample_weight?) as training computes it. With ignore_index the divisor of a mean
+// depends on the labels of the whole batch, so it is a value of the graph:
+//
+//   before   %l = softmax_cross_entropy(%x, %t) ignore_index=-100
+//   after    %l = softmax_cross_entropy(%x, %t) ignore_index=-100 reduction=sum
+//            %l@count = count_labels(%t) ignore_index=-100   %l@mean = over(%l, %l@count)
+absl::StatusOr<std::vector<ValueId>> WithCountedLabels(EntryBuilder& builder, const Node& node,
+                                                       const std::string& name);
+// The same in evaluation, where every sample has a weight in both.
 absl::StatusOr<std::vector<ValueId>> WithSampleWeight(EntryBuilder& builder, const Node& node, const std::string& name);
 
 // What a strategy calls the split of a softmax's classes. The rules of a whole softmax do not have it, those of its

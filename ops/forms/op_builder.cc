@@ -105,6 +105,11 @@ Op& Op::Required(const std::string& name, partita::Attribute type) {
   return *this;
 }
 
+Op& Op::OptionalAttribute(const std::string& name, partita::Attribute type) {
+  definition_.attributes.push_back({name, std::move(type), false, true});
+  return *this;
+}
+
 Op& Op::Internal() {
   definition_.user = false;
   return *this;

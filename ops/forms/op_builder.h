@@ -34,7 +34,8 @@ class Op {
   Op& Outputs(int count);
   Op& Attribute(const std::string& name, partita::Attribute default_value);
   Op& Required(const std::string& name, partita::Attribute type);
-  Op& Internal();  // may not appear in a user's graph
+  Op& OptionalAttribute(const std::string& name, partita::Attribute type);  // absent unless it is set
+  Op& Internal();                                                           // may not appear in a user's graph
   Op& As(Role role);
 
   Op& Shape(ShapeFunction shape);

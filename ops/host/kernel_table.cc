@@ -168,6 +168,7 @@ const KernelTable& Table() {
       {"softmax_cross_entropy", {{"fast", FAST(FastSoftmaxCrossEntropy)}, {"reference", ReferenceSoftmaxCrossEntropy}}},
       {"softmax_cross_entropy_grad",
        {{"fast", FAST(FastSoftmaxCrossEntropyGrad)}, {"reference", ReferenceSoftmaxCrossEntropyGrad}}},
+      {"count_labels", {{"reference", ReferenceCountLabels}}},
       {"sum", {{"fast", FAST(FastSum)}, {"reference", ReferenceSum, kTaken}}},
       {"mean", {{"fast", FAST(FastSum)}, {"reference", ReferenceSum, kTaken}}},
       {"sum_grad", {{"fast", FAST(FastExpand)}, {"reference", ReferenceExpand, kTaken}}},

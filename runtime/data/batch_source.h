@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -48,6 +49,8 @@ struct WantedField {
   int64_t places = 0;    // its values are lengths of sequences with this number of places; 0: they are not
   bool weighs = false;   // its values say what each label counts in a loss
   bool divides = false;  // by the sum of its values in a batch the graph divides: that is not 0
+  // Of labels: the one that the graph ignores, a class or not. Such a field divides by the number of its other values.
+  std::optional<int64_t> ignored = {};
 };
 
 // Where rows of every field go, in the order of the fields: memory of the caller, aligned for the field's type and

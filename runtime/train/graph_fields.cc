@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "graph/ir/entry_point.h"
@@ -27,11 +28,19 @@ ValueId SourceOf(const Graph& forward, ValueId labels) {
   return node->outputs[0];
 }
 
-// What the values of an input are below, and whether all they do is to choose rows of tables.
+// What the values of an input are below, but for one that is ignored, and whether all they do is to choose rows of
+// tables.
 struct Bound {
   int64_t below = 0;
   bool ids = false;
+  std::optional<int64_t> ignored = {};  // by all ops that read the input
+  bool counted = false;                 // one of them divides by the number of the others
 };
+
+std::optional<int64_t> IgnoredLabel(const Attributes& attributes) {
+  if (!attributes.Has("ignore_index")) return std::nullopt;
+  return attributes.Int("ignore_index");
+}
 
 // By input: the classes of the ops that read it as labels, beside values [samples, classes], and the rows of tables.
 class Bounds {
@@ -43,7 +52,9 @@ class Bounds {
       if (node.op->classes < 0) continue;
       const int64_t told_apart = forward.type(node.inputs[static_cast<size_t>(node.op->classes)]).shape.back();
       for (const ValueId input : node.inputs) {
-        if (input != kNoValue && forward.type(input).dtype == DType::kI32) Add(input, {told_apart, false});
+        if (input == kNoValue || forward.type(input).dtype != DType::kI32) continue;
+        const std::optional<int64_t> ignored = IgnoredLabel(node.attributes);
+        Add(input, {told_apart, false, ignored, ignored && node.attributes.String("reduction") == "mean"});
       }
     }
   }
@@ -59,7 +70,11 @@ class Bounds {
     const ValueId source = SourceOf(forward_, value);
     if (source == kNoValue) return;
     const auto [found, fresh] = bounds_.emplace(source, bound);
-    found->second = {std::min(found->second.below, bound.below), found->second.ids && bound.ids};
+    Bound& all = found->second;
+    all.below = std::min(all.below, bound.below);
+    all.ids = all.ids && bound.ids;
+    if (all.ignored != bound.ignored) all.ignored.reset();
+    all.counted = all.ignored && (all.counted || bound.counted);
   }
 
   const Graph& forward_;
@@ -140,7 +155,8 @@ std::vector<WantedField> WantedFields(const Graph& forward, DType floating) {
                       bound.ids,
                       lengths == places.end() ? 0 : lengths->second,
                       IsFloating(type.dtype) && weights.contains(input.values[0]),
-                      IsFloating(type.dtype) && divisors.contains(input.values[0])});
+                      bound.counted || (IsFloating(type.dtype) && divisors.contains(input.values[0])),
+                      bound.ignored});
   }
   return wanted;
 }

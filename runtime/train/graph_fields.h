@@ -14,7 +14,7 @@ namespace partita {
 // A field for each input of a user's graph, in its order; floating ones are `floating`, as a program has them. An input
 // that an op reads as labels says how many classes that op tells apart, one whose values choose rows of a table how
 // many rows that has, one of lengths how many places the sequences have; of several such ops the fewest. What a loss is
-// weighed by weighs; by whose sum something is divided divides.
+// weighed by weighs; by whose sum something is divided divides, and so do labels of which a mean ignores one.
 std::vector<WantedField> WantedFields(const Graph& forward, DType floating);
 
 // Rows of a batch: the first size of every input. kInvalidArgument names an input that has another, or says that the

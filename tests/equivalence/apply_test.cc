@@ -76,7 +76,7 @@ absl::StatusOr<std::unique_ptr<Session>> Start(const Trial& trial, double clip_n
   options.verify_passes = true;
   ASSIGN_OR_RETURN(Program program, MakeProgram(model, strategy, Ops(), options));
   EntryPoint& train = program.entries.front();
-  train = MakeEntryPoint(kTrainEntry, WithPlanted(train.graph), model.graph);
+  train = MakeEntryPoint(kTrainEntry, WithPlanted(train.graph), ResultNamesOf(model.graph));
   SessionOptions session;
   session.seed = 11;
   session.threads_per_rank = 1;

@@ -36,6 +36,11 @@ void AddComposites(Cases& cases) {
   }
   cases.Add("add", "of_three", {}, {Free({4}), Free({3, 5, 4}), Free({5, 1})});
 
+  // Of any number of rows, which the op counts in a mean.
+  const Attributes ignoring = {{"ignore_index", int64_t{-100}}};
+  cases.Add("softmax_cross_entropy", "counted", ignoring, {Free({3, 4, 5}), Integers({3, 4}, 5), none});
+  cases.Add("accuracy", "counted", ignoring, {Fixed({3, 4, 5}), Integers({3, 4}, 5), Fixed({3}, 0, 1)});
+
   for (const bool rows : {true, false}) {
     cases.Add("sampled_softmax_cross_entropy", rows ? "rows" : "dense",
               {{"samples", int64_t{4}}, {"row_gradients", rows}},

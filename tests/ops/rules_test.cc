@@ -450,6 +450,12 @@ TEST(Rules, SoftmaxInPiecesSplitsItsClasses) {
             (Texts{"samples: S0 S0 S0 S0 S0 -> P", "classes: S1 R R R R -> P"}));
 }
 
+TEST(Rules, LabelsOfSplitSamplesAreCountedInParts) {
+  const Attributes counted = {{"ignore_index", int64_t{0}}, {"dtype", std::string("f32")}};
+  EXPECT_EQ(RuleTexts("count_labels", counted, {TensorType{DType::kI32, {6, 5}}, F({6})}),
+            (Texts{"samples: S0 S0 -> P", "dimension1: S1 R -> P"}));
+}
+
 TEST(Rules, ConcatAndSliceKeepTheirAxisWhole) {
   EXPECT_EQ(RuleTexts("concat", {{"axis", int64_t{1}}}, {F({6, 4}), F({6, 2})}),
             (Texts{"samples: S0 S0 -> S0", "partial: P P -> P"}));

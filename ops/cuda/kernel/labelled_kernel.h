@@ -9,6 +9,13 @@
 
 namespace partita {
 
+inline launch::LabelledRows Weighed(launch::LabelledRows rows, const LossWeights& weights) {
+  rows.weight_rows = weights.rows;
+  rows.divisor = weights.divisor;
+  rows.ignored = weights.ignored;
+  return rows;
+}
+
 // (logits, labels, sample_weight?) of a loss or of accuracy, without addresses.
 inline launch::LabelledRows RowsOf(const LocalNode& node) {
   launch::LabelledRows rows;
@@ -17,9 +24,7 @@ inline launch::LabelledRows RowsOf(const LocalNode& node) {
   rows.classes = logits.back();
   rows.all_classes = Input(node, 0).global.back();
   rows.first_class = Input(node, 0).box.offset.back();
-  const LossWeights weights(node, logits.size() - 1, 2);
-  rows.weight_rows = weights.rows;
-  rows.divisor = weights.divisor;
+  rows = Weighed(rows, LossWeights(node, logits.size() - 1, 2));
   if (node.attributes.Has("label_smoothing")) rows.smoothing = node.attributes.Float("label_smoothing");
   return rows;
 }

@@ -3,6 +3,7 @@
 #define PARTITA_OPS_CUDA_LAUNCH_LABELLED_ROWS_H_
 
 #include <cstdint>
+#include <limits>
 
 #include "ops/cuda/launch/label_fault.h"
 
@@ -17,8 +18,9 @@ struct LabelledRows {
   double smoothing = 0;          // of the labels
   const void* logits = nullptr;  // [rows, classes]
   const int32_t* labels = nullptr;
-  const void* weights = nullptr;  // null: every row counts once
-  uint64_t* fault = nullptr;      // receives a LabelFault's word on a fault; may be null
+  int64_t ignored = std::numeric_limits<int64_t>::min();  // rows with this label count nothing; by default none has it
+  const void* weights = nullptr;                          // null: every row counts once
+  uint64_t* fault = nullptr;                              // receives a LabelFault's word on a fault; may be null
 };
 
 }  // namespace partita::launch

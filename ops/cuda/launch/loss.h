@@ -25,6 +25,9 @@ LaunchError CrossEntropy(DType dtype, const LabelledRows& rows, void* loss, doub
 LaunchError Accuracy(DType dtype, const LabelledRows& rows, int64_t top, void* accuracy, double* workspace,
                      CudaQueue queue);
 
+// The sum of the weights of the rows that are not ignored.
+LaunchError CountLabels(DType dtype, const LabelledRows& rows, void* count, double* workspace, CudaQueue queue);
+
 // `dloss` is a scalar in device memory (null: 1); dlogits may be the logits.
 LaunchError CrossEntropyGrad(DType dtype, const LabelledRows& rows, const void* dloss, void* dlogits, CudaQueue queue);
 

@@ -34,9 +34,9 @@ LaunchError CrossEntropyShares(DType dtype, const LabelledRows& rows, const void
                                double* workspace, CudaQueue queue);
 LaunchError CrossEntropyLogitsGrad(DType dtype, const LabelledRows& rows, const void* dloss, void* dlogits,
                                    CudaQueue queue);
-// `weight_rows` rows share a weight; dsum may be sum.
-LaunchError CrossEntropySumGrad(DType dtype, int64_t rows, int64_t weight_rows, double divisor, const void* sum,
-                                const void* weights, const void* dloss, void* dsum, CudaQueue queue);
+// Of rows without logits; dsum may be sum.
+LaunchError CrossEntropySumGrad(DType dtype, const LabelledRows& rows, const void* sum, const void* dloss, void* dsum,
+                                CudaQueue queue);
 
 }  // namespace partita::launch
 

@@ -18,10 +18,13 @@ struct Labels {
   const int32_t* labels;
   const Compute<T>* weights;
   int64_t classes, all_classes, first_class;
+  int64_t ignored;
   Compute<T> smoothing, divisor;
   uint64_t* fault;
   Divisor weight_rows;
 
+  // Whether the row counts nothing. Its label need not be a class.
+  PARTITA_HOST_DEVICE bool Ignores(int64_t row) const { return labels[row] == ignored; }
   PARTITA_HOST_DEVICE bool IsClass(int64_t row) const { return launch::IsClass(row, labels[row], all_classes, fault); }
   // Among the block's columns; outside of them if its class is in another block.
   PARTITA_HOST_DEVICE int64_t Column(int64_t row) const { return labels[row] - first_class; }
@@ -42,6 +45,7 @@ Labels<T> LabelsOf(const LabelledRows& rows) {
           rows.classes,
           rows.all_classes,
           rows.first_class,
+          rows.ignored,
           static_cast<A>(rows.smoothing),
           static_cast<A>(rows.divisor),
           rows.fault,

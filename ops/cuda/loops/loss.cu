@@ -172,6 +172,7 @@ struct CrossEntropyBody {
 
   PARTITA_HOST_DEVICE void operator()(int64_t row) const { losses[row] = Of(row); }
   PARTITA_HOST_DEVICE double Of(int64_t row) const {
+    if (labels.Ignores(row)) return 0;
     if (!labels.IsClass(row)) return kNaN;
     const T* x = logits + row * labels.classes;
     const T loss = CrossEntropyRow(x, labels.classes, labels.labels[row], labels.smoothing);
@@ -211,20 +212,34 @@ LaunchError SumOfRows(const LabelledRows& rows, const Rows& term, void* y, CudaQ
 
 bool IsOneBlock(const LabelledRows& rows) { return rows.classes <= kFewClasses && rows.rows <= kFewRows; }
 
+// Rows that are ignored are not read.
 template <typename T>
-struct CrossEntropyRowsBody : SoftmaxRowBody<T> {
+struct LabelledRowBody : SoftmaxRowBody<T> {
   Labels<T> labels;
+
+  PARTITA_HOST_DEVICE Largest First(int64_t row, int thread) const {
+    return labels.Ignores(row) ? Largest{0} : SoftmaxRowBody<T>::First(row, thread);
+  }
+  PARTITA_HOST_DEVICE RowSums Second(int64_t row, int thread, const Largest& largest) const {
+    return labels.Ignores(row) ? RowSums{0, 0} : SoftmaxRowBody<T>::Second(row, thread, largest);
+  }
+};
+
+template <typename T>
+struct CrossEntropyRowsBody : LabelledRowBody<T> {
   double smoothing, share;  // `share` of it to each class
   double* losses;
 
   PARTITA_HOST_DEVICE void Finish(int64_t row, int thread, const Largest& largest, const RowSums& sums) const {
-    if (thread != 0) return;
-    losses[row] = kNaN;
-    if (!labels.IsClass(row)) return;
+    if (thread == 0) losses[row] = this->labels.Ignores(row) ? 0 : LossOf(row, largest, sums);
+  }
+  PARTITA_HOST_DEVICE double LossOf(int64_t row, const Largest& largest, const RowSums& sums) const {
+    const Labels<T>& labels = this->labels;
+    if (!labels.IsClass(row)) return kNaN;
     const double log_sum = std::log(sums.exponentials), n = static_cast<double>(labels.classes);
     const double own = log_sum - (this->Value(row, labels.labels[row]) - largest.value);
     const double loss = (1 - smoothing) * own + share * (n * log_sum - sums.values);
-    losses[row] = static_cast<double>(labels.Weight(row)) * loss;
+    return static_cast<double>(labels.Weight(row)) * loss;
   }
 };
 
@@ -242,20 +257,28 @@ struct CrossEntropyGradBody {
   T* d;
 
   PARTITA_HOST_DEVICE void operator()(int64_t row) const {
-    const Compute<T> factor = labels.Factor(row, OrOne(dloss));
     const int64_t at = row * labels.classes;
+    if (labels.Ignores(row)) {
+      for (int64_t i = 0; i < labels.classes; ++i) d[at + i] = 0;
+      return;
+    }
+    const Compute<T> factor = labels.Factor(row, OrOne(dloss));
     CrossEntropyGradRow(logits + at, d + at, labels.classes, labels.labels[row], labels.smoothing, factor);
   }
 };
 
 template <typename T>
-struct CrossEntropyGradRowsBody : SoftmaxRowBody<T> {
-  Labels<T> labels;
+struct CrossEntropyGradRowsBody : LabelledRowBody<T> {
   const Compute<T>* dloss;
   T* d;
 
   PARTITA_HOST_DEVICE void Finish(int64_t row, int thread, const Largest& largest, const RowSums& sums) const {
     using A = Compute<T>;
+    const Labels<T>& labels = this->labels;
+    if (labels.Ignores(row)) {
+      for (int64_t i = thread; i < this->classes; i += kBlockThreads) d[row * this->classes + i] = 0;
+      return;
+    }
     const A factor = labels.Factor(row, OrOne(dloss));
     const double total = largest.value + std::log(sums.exponentials);
     for (int64_t i = thread; i < this->classes; i += kBlockThreads) {
@@ -275,6 +298,7 @@ struct AccuracyBody {
 
   PARTITA_HOST_DEVICE void operator()(int64_t row) const { counts[row] = Of(row); }
   PARTITA_HOST_DEVICE double Of(int64_t row) const {
+    if (labels.Ignores(row)) return 0;
     if (!labels.IsClass(row)) return kNaN;
     const bool counts = ClassesBefore(logits + row * labels.classes, labels.classes, labels.labels[row]) < top;
     return counts ? static_cast<double>(labels.Weight(row)) : 0;
@@ -290,6 +314,7 @@ struct AccuracyRowsBody : OneSum {
   double* counts;
 
   PARTITA_HOST_DEVICE double First(int64_t row, int thread) const {
+    if (labels.Ignores(row)) return 0;
     if (!labels.IsClass(row)) return kNaN;
     const int64_t label = labels.labels[row];
     const T* const values = x + row * labels.classes;
@@ -301,8 +326,20 @@ struct AccuracyRowsBody : OneSum {
   }
   PARTITA_HOST_DEVICE void Finish(int64_t row, int thread, double before, const Nothing&) const {
     if (thread != 0) return;
-    counts[row] = before < static_cast<double>(top) ? static_cast<double>(labels.Weight(row)) : 0;
+    const bool counts_one = !labels.Ignores(row) && before < static_cast<double>(top);
+    counts[row] = counts_one ? static_cast<double>(labels.Weight(row)) : 0;
     if (before != before) counts[row] = kNaN;
+  }
+};
+
+template <typename T>
+struct CountBody {
+  Labels<T> labels;
+  double* counts = nullptr;
+
+  PARTITA_HOST_DEVICE void operator()(int64_t row) const { counts[row] = Of(row); }
+  PARTITA_HOST_DEVICE double Of(int64_t row) const {
+    return labels.Ignores(row) ? 0 : static_cast<double>(labels.Weight(row));
   }
 };
 
@@ -354,7 +391,7 @@ LaunchError CrossEntropy(DType dtype, const LabelledRows& rows, void* loss, doub
       return ForEach(rows.rows, CrossEntropyBody<T>{x, LabelsOf<T>(rows), workspace}, queue);
     }
     const double share = rows.smoothing / static_cast<double>(rows.classes);
-    const CrossEntropyRowsBody<T> body{{x, rows.classes}, LabelsOf<T>(rows), rows.smoothing, share, workspace};
+    const CrossEntropyRowsBody<T> body{{{x, rows.classes}, LabelsOf<T>(rows)}, rows.smoothing, share, workspace};
     return ReduceRows(rows.rows, body, queue);
   });
   return error != kLaunched ? error : SumOfDoubles(dtype, workspace, rows.rows, rows.divisor, loss, queue);
@@ -377,6 +414,17 @@ LaunchError Accuracy(DType dtype, const LabelledRows& rows, int64_t top, void* a
   return error != kLaunched ? error : SumOfDoubles(dtype, workspace, rows.rows, rows.divisor, accuracy, queue);
 }
 
+LaunchError CountLabels(DType dtype, const LabelledRows& rows, void* count, double* workspace, CudaQueue queue) {
+  if (IsOneBlock(rows)) {
+    return WithWide(dtype,
+                    [&]<typename T>() { return SumOfRows<T>(rows, CountBody<T>{LabelsOf<T>(rows)}, count, queue); });
+  }
+  const LaunchError error = WithWide(dtype, [&]<typename T>() {
+    return ForEach(rows.rows, CountBody<T>{LabelsOf<T>(rows), workspace}, queue);
+  });
+  return error != kLaunched ? error : SumOfDoubles(dtype, workspace, rows.rows, 1, count, queue);
+}
+
 LaunchError CrossEntropyGrad(DType dtype, const LabelledRows& rows, const void* dloss, void* dlogits, CudaQueue queue) {
   return WithWide(dtype, [&]<typename T>() {
     using A = Compute<T>;
@@ -386,7 +434,7 @@ LaunchError CrossEntropyGrad(DType dtype, const LabelledRows& rows, const void* 
       const CrossEntropyGradBody<T> body{x, labels, As<A>(dloss), As<T>(dlogits)};
       return ForEach(rows.rows, body, queue);
     }
-    const CrossEntropyGradRowsBody<T> body{{x, rows.classes}, labels, As<A>(dloss), As<T>(dlogits)};
+    const CrossEntropyGradRowsBody<T> body{{{x, rows.classes}, labels}, As<A>(dloss), As<T>(dlogits)};
     return ReduceRows(rows.rows, body, queue);
   });
 }

@@ -46,6 +46,21 @@ absl::StatusOr<PreparedCudaKernel> CudaSoftmaxCrossEntropyGrad(const LocalNode& 
   });
 }
 
+// (labels, sample_weight?)
+absl::StatusOr<PreparedCudaKernel> CudaCountLabels(const LocalNode& node) {
+  const Shape& labels = InputShape(node, 0);
+  const launch::LabelledRows rows = Weighed({Elements(labels)}, LossWeights(node, labels.size(), 1));
+  return OwnWideKernel(
+      node,
+      [rows](const KernelArguments& a, DType dtype, CudaQueue q) {
+        launch::LabelledRows bound = rows;
+        bound.labels = In<int32_t>(a, 0);
+        bound.weights = In(a, 1);
+        return launch::CountLabels(dtype, bound, Out(a, 0), static_cast<double*>(a.workspace), q);
+      },
+      RowBytes(rows));
+}
+
 absl::StatusOr<PreparedCudaKernel> CudaAccuracy(const LocalNode& node) {
   const launch::LabelledRows rows = RowsOf(node);
   return OwnLabelledKernel(

@@ -87,6 +87,7 @@ absl::StatusOr<PreparedCudaKernel> CudaLogSoftmax(const LocalNode& node);
 absl::StatusOr<PreparedCudaKernel> CudaLogSoftmaxGrad(const LocalNode& node);
 absl::StatusOr<PreparedCudaKernel> CudaSoftmaxCrossEntropy(const LocalNode& node);
 absl::StatusOr<PreparedCudaKernel> CudaSoftmaxCrossEntropyGrad(const LocalNode& node);
+absl::StatusOr<PreparedCudaKernel> CudaCountLabels(const LocalNode& node);
 absl::StatusOr<PreparedCudaKernel> CudaAccuracy(const LocalNode& node);
 
 // sums.cc

@@ -3,7 +3,6 @@
 
 #include "ops/cuda/kernel/labelled_kernel.h"
 #include "ops/cuda/own/own_kernels.h"
-#include "ops/values/loss_weights.h"
 
 namespace partita {
 namespace {
@@ -77,14 +76,12 @@ absl::StatusOr<PreparedCudaKernel> CudaCrossEntropyLogitsGrad(const LocalNode& n
   });
 }
 
-// (sum, sample_weight?, dloss)
+// (sum, labels, sample_weight?, dloss)
 absl::StatusOr<PreparedCudaKernel> CudaCrossEntropySumGrad(const LocalNode& node) {
   const Shape& sum = InputShape(node, 0);
-  const int64_t rows = Elements(sum);
-  const LossWeights weights(node, sum.size(), 1);
-  return OwnWideKernel(node, [=](const KernelArguments& a, DType dtype, CudaQueue q) {
-    return launch::CrossEntropySumGrad(dtype, rows, weights.rows, weights.divisor, In(a, 0), In(a, 1), In(a, 2),
-                                       Out(a, 0), q);
+  const launch::LabelledRows rows = Weighed({Elements(sum)}, LossWeights(node, sum.size(), 2));
+  return OwnWideKernel(node, [rows](const KernelArguments& a, DType dtype, CudaQueue q) {
+    return launch::CrossEntropySumGrad(dtype, Bound(rows, a), In(a, 0), In(a, 3), Out(a, 0), q);
   });
 }
 

@@ -95,8 +95,9 @@ PreparedKernel MeanOfLosses(const LabelledRows& rows, int64_t elements_of_row, F
   const auto compute = [=](const KernelArguments& a) -> absl::Status {
     RETURN_IF_ERROR(rows.Check(a));
     float* const losses = Scratch<float>(a);
-    ParallelFor(rows.n, rows.n * elements_of_row,
-                [&](int64_t i) { losses[i] = rows.Weight<float>(a, i) * static_cast<float>(loss(a, i)); });
+    ParallelFor(rows.n, rows.n * elements_of_row, [&](int64_t i) {
+      losses[i] = rows.Ignores(a, i) ? 0 : rows.Weight<float>(a, i) * static_cast<float>(loss(a, i));
+    });
     double sum = 0;
     for (int64_t i = 0; i < rows.n; ++i) sum += losses[i];
     *Out<float>(a, 0) = static_cast<float>(sum / rows.weights.divisor);
@@ -147,8 +148,13 @@ absl::StatusOr<PreparedKernel> FastSoftmaxCrossEntropyGrad(const LocalNode& node
   return Prepared([=](const KernelArguments& a) -> absl::Status {
     RETURN_IF_ERROR(rows.Check(a));
     ParallelFor(rows.n, rows.n * rows.classes * kCostOfElement, [&](int64_t i) {
-      CrossEntropyGradientOf(In<float>(a, 0) + i * rows.classes, rows.classes, rows.Label(a, i), smoothing,
-                             rows.Factor<float>(a, i), Out<float>(a, 0) + i * rows.classes);
+      float* const d = Out<float>(a, 0) + i * rows.classes;
+      if (rows.Ignores(a, i)) {
+        std::fill_n(d, rows.classes, 0.0F);
+      } else {
+        CrossEntropyGradientOf(In<float>(a, 0) + i * rows.classes, rows.classes, rows.Label(a, i), smoothing,
+                               rows.Factor<float>(a, i), d);
+      }
     });
     return absl::OkStatus();
   });
@@ -176,7 +182,7 @@ absl::StatusOr<PreparedKernel> FastCrossEntropyLogitsGrad(const LocalNode& node)
     RETURN_IF_ERROR(rows.Check(a));
     ParallelFor(rows.n, rows.n * rows.classes, [&](int64_t i) {
       float* const d = Out<float>(a, 0) + i * rows.classes;
-      const float factor = rows.Factor<float>(a, i);
+      const float factor = rows.Ignores(a, i) ? 0 : rows.Factor<float>(a, i);
       std::fill_n(d, rows.classes, -factor * even);
       const int64_t label = rows.Label(a, i) - rows.first_class;
       if (label >= 0 && label < rows.classes) d[label] -= factor * static_cast<float>(1 - smoothing);

@@ -27,6 +27,8 @@ struct LabelledRows {
         weights(node, InputShape(node, 0).size() - 1, 2) {}
 
   int64_t Label(const KernelArguments& arguments, int64_t i) const { return In<int32_t>(arguments, 1)[i]; }
+  // Whether the row counts nothing.
+  bool Ignores(const KernelArguments& arguments, int64_t i) const { return Label(arguments, i) == weights.ignored; }
 
   template <typename T>
   T Weight(const KernelArguments& arguments, int64_t i) const {
@@ -40,13 +42,12 @@ struct LabelledRows {
     return (dloss == nullptr ? T(1) : *dloss) * Weight<T>(arguments, i) / static_cast<T>(weights.divisor);
   }
 
-  // kInvalidArgument: a label that is no class.
+  // kInvalidArgument: a label that is no class and not ignored.
   absl::Status Check(const KernelArguments& arguments) const {
     for (int64_t i = 0; i < n; ++i) {
       const int64_t label = Label(arguments, i);
-      if (label < 0 || label >= all_classes) {
-        return places.Refused("label", i, label, all_classes - 1);
-      }
+      if (label >= 0 && label < all_classes) continue;
+      if (!Ignores(arguments, i)) return places.Refused("label", i, label, all_classes - 1);
     }
     return absl::OkStatus();
   }

@@ -1,5 +1,7 @@
 // Reference kernels of softmax, losses and accuracy. A label that is no class is an error of the data, reported with
 // its place in the global batch.
+#include <algorithm>
+
 #include "ops/functors/softmax.h"
 #include "ops/host/kernel/labels.h"
 #include "ops/host/reference/reference_kernels.h"
@@ -55,6 +57,7 @@ absl::StatusOr<PreparedKernel> ReferenceSoftmaxCrossEntropy(const LocalNode& nod
     RETURN_IF_ERROR(rows.Check(a));
     double sum = 0;
     for (int64_t i = 0; i < rows.n; ++i) {
+      if (rows.Ignores(a, i)) continue;
       const T loss = CrossEntropyRow(In<T>(a, 0) + i * rows.classes, rows.classes, rows.Label(a, i), T(smoothing));
       sum += static_cast<double>(rows.Weight<T>(a, i) * loss);
     }
@@ -69,11 +72,28 @@ absl::StatusOr<PreparedKernel> ReferenceSoftmaxCrossEntropyGrad(const LocalNode&
   return PreparedFloating(node.outputs[0].dtype, [=]<typename T>(const KernelArguments& a) -> absl::Status {
     RETURN_IF_ERROR(rows.Check(a));
     for (int64_t i = 0; i < rows.n; ++i) {
-      const T factor = rows.Factor<T>(a, i);
-      CrossEntropyGradRow(In<T>(a, 0) + i * rows.classes, Out<T>(a, 0) + i * rows.classes, rows.classes,
-                          rows.Label(a, i), T(smoothing), factor);
+      T* const d = Out<T>(a, 0) + i * rows.classes;
+      if (rows.Ignores(a, i)) {
+        std::fill_n(d, rows.classes, T(0));
+      } else {
+        CrossEntropyGradRow(In<T>(a, 0) + i * rows.classes, d, rows.classes, rows.Label(a, i), T(smoothing),
+                            rows.Factor<T>(a, i));
+      }
     }
     return absl::OkStatus();
+  });
+}
+
+// (labels, sample_weight?)
+absl::StatusOr<PreparedKernel> ReferenceCountLabels(const LocalNode& node) {
+  const LossWeights weights(node, InputShape(node, 0).size(), 1);
+  const int64_t n = Elements(InputShape(node, 0));
+  return PreparedFloating(node.outputs[0].dtype, [=]<typename T>(const KernelArguments& a) {
+    double sum = 0;
+    for (int64_t i = 0; i < n; ++i) {
+      if (In<int32_t>(a, 0)[i] != weights.ignored) sum += static_cast<double>(WeightOfRow<T>(weights, a, i));
+    }
+    *Out<T>(a, 0) = static_cast<T>(sum);
   });
 }
 
@@ -84,6 +104,7 @@ absl::StatusOr<PreparedKernel> ReferenceAccuracy(const LocalNode& node) {
     RETURN_IF_ERROR(rows.Check(a));
     double sum = 0;
     for (int64_t i = 0; i < rows.n; ++i) {
+      if (rows.Ignores(a, i)) continue;
       if (ClassesBefore(In<T>(a, 0) + i * rows.classes, rows.classes, rows.Label(a, i)) < top)
         sum += static_cast<double>(rows.Weight<T>(a, i));
     }

@@ -100,6 +100,7 @@ absl::StatusOr<PreparedKernel> ReferenceLogSoftmax(const LocalNode& node);
 absl::StatusOr<PreparedKernel> ReferenceLogSoftmaxGrad(const LocalNode& node);
 absl::StatusOr<PreparedKernel> ReferenceSoftmaxCrossEntropy(const LocalNode& node);
 absl::StatusOr<PreparedKernel> ReferenceSoftmaxCrossEntropyGrad(const LocalNode& node);
+absl::StatusOr<PreparedKernel> ReferenceCountLabels(const LocalNode& node);
 absl::StatusOr<PreparedKernel> ReferenceAccuracy(const LocalNode& node);
 
 // rows.cc

@@ -97,6 +97,7 @@ absl::StatusOr<PreparedKernel> ReferenceCrossEntropy(const LocalNode& node) {
     RETURN_IF_ERROR(rows.Check(a));
     double sum = 0;
     for (int64_t i = 0; i < rows.n; ++i) {
+      if (rows.Ignores(a, i)) continue;
       const T total = In<T>(a, 3)[i] + std::log(In<T>(a, 4)[i]);
       const T share = CrossEntropyShare(In<T>(a, 0) + i * rows.classes, rows.classes,
                                         rows.Label(a, i) - rows.first_class, rows.all_classes, T(smoothing), total);
@@ -113,7 +114,7 @@ absl::StatusOr<PreparedKernel> ReferenceCrossEntropyLogitsGrad(const LocalNode& 
   return PreparedFloating(node.outputs[0].dtype, [=]<typename T>(const KernelArguments& a) -> absl::Status {
     RETURN_IF_ERROR(rows.Check(a));
     for (int64_t i = 0; i < rows.n; ++i) {
-      const T factor = rows.Factor<T>(a, i);
+      const T factor = rows.Ignores(a, i) ? T(0) : rows.Factor<T>(a, i);
       const int64_t label = rows.Label(a, i) - rows.first_class;
       for (int64_t c = 0; c < rows.classes; ++c) {
         Out<T>(a, 0)[i * rows.classes + c] = -factor * SmoothedTarget(c, label, rows.all_classes, T(smoothing));
@@ -123,14 +124,14 @@ absl::StatusOr<PreparedKernel> ReferenceCrossEntropyLogitsGrad(const LocalNode& 
   });
 }
 
-// (sum, sample_weight?, dloss)
+// (sum, labels, sample_weight?, dloss)
 absl::StatusOr<PreparedKernel> ReferenceCrossEntropySumGrad(const LocalNode& node) {
   const int64_t n = Elements(InputShape(node, 0));
-  const LossWeights weights(node, InputShape(node, 0).size(), 1);
+  const LossWeights weights(node, InputShape(node, 0).size(), 2);
   return PreparedFloating(node.outputs[0].dtype, [=]<typename T>(const KernelArguments& a) {
     for (int64_t i = 0; i < n; ++i) {
-      const T weight = WeightOfRow<T>(weights, a, i);
-      Out<T>(a, 0)[i] = *In<T>(a, 2) * weight / static_cast<T>(weights.divisor) / In<T>(a, 0)[i];
+      const T factor = *In<T>(a, 3) * WeightOfRow<T>(weights, a, i) / static_cast<T>(weights.divisor);
+      Out<T>(a, 0)[i] = In<int32_t>(a, 1)[i] == weights.ignored ? T(0) : factor / In<T>(a, 0)[i];
     }
   });
 }

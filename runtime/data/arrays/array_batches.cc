@@ -58,6 +58,21 @@ double Sum(std::span<const std::byte> row) {
   return std::accumulate(numbers, numbers + row.size() / sizeof(T), 0.0);
 }
 
+// What the graph divides by: the sum of the row's values, or the number of its labels that are not ignored.
+double ShareOfDivisor(const ArrayField& array, std::span<const std::byte> row) {
+  if (array.field.dtype == DType::kF32) return Sum<float>(row);
+  if (array.field.dtype == DType::kF64) return Sum<double>(row);
+  const std::span labels(reinterpret_cast<const int32_t*>(row.data()), row.size() / sizeof(int32_t));
+  return static_cast<double>(std::ranges::count_if(labels, [&](int32_t label) { return label != array.ignored; }));
+}
+
+// "add up to 0; the graph divides by the sum of a batch": why the graph cannot divide by rows.
+std::string Vanish(const ArrayField& array, const std::string& whose) {
+  if (!array.ignored) return "add up to 0; the graph divides by " + whose;
+  return fmt::format("have no label but {}, which the graph ignores; it divides by the number of all others",
+                     *array.ignored);
+}
+
 // Whether rows with such sums can make a batch that adds up to 0: not if all count something and are positive, nor if
 // those that count nothing are fewer than the rows of a batch.
 bool MayVanish(const std::vector<double>& sums, const SampleOrder& order) {
@@ -105,7 +120,7 @@ std::vector<ArrayBatches::Divisor> ArrayBatches::DivisorsOf(const std::vector<Ar
     const auto bytes = std::as_writable_bytes(std::span(row)).first(static_cast<size_t>(array.field.row_bytes()));
     for (int64_t sample = 0; sample < array.rows; ++sample) {
       FillRow(array, sample, bytes);
-      divisor.sums.push_back(array.field.dtype == DType::kF32 ? Sum<float>(bytes) : Sum<double>(bytes));
+      divisor.sums.push_back(ShareOfDivisor(array, bytes));
     }
     divisor.may_vanish = MayVanish(divisor.sums, order);
   }
@@ -116,8 +131,8 @@ absl::Status ArrayBatches::CheckSet() const {
   for (const Divisor& divisor : divisors_) {
     if (std::accumulate(divisor.sums.begin(), divisor.sums.end(), 0.0) != 0) continue;
     const ArrayField& array = arrays_[divisor.field];
-    return InvalidArgument("{}: field {}: all rows add up to 0; the graph divides by their sum", array.array,
-                           Quoted(array.field.name));
+    return InvalidArgument("{}: field {}: all rows {}", array.array, Quoted(array.field.name),
+                           Vanish(array, "their sum"));
   }
   return absl::OkStatus();
 }
@@ -138,8 +153,8 @@ absl::Status ArrayBatches::CheckDivisors(int64_t batch) const {
     for (const int64_t sample : samples) sum += sample == SampleOrder::kNoSample ? 0 : divisor.sums[sample];
     if (sum != 0) continue;
     const ArrayField& array = arrays_[divisor.field];
-    return InvalidArgument("{}: field {}: {}, which are batch {}, add up to 0; the graph divides by the sum of a batch",
-                           array.array, Quoted(array.field.name), NamesOf(samples), batch);
+    return InvalidArgument("{}: field {}: {}, which are batch {}, {}", array.array, Quoted(array.field.name),
+                           NamesOf(samples), batch, Vanish(array, "the sum of a batch"));
   }
   return absl::OkStatus();
 }

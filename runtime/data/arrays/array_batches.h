@@ -1,7 +1,8 @@
 // Batches of named arrays, in the order of runtime/data/sample_order.h; rows that fill up the last batch of an
 // evaluation are zeros. Behind the arrays' fields comes the weight of each row. A batch by whose sum the graph would
-// divide, and which adds up to 0, as one of padding alone does, is an error for all ranks: of an evaluation when it is
-// created, of training when its batches are checked or the batch is made. Thread-safe.
+// divide, and which adds up to 0, as one of padding alone does, is an error for all ranks, and so is one whose labels
+// the graph ignores: of an evaluation when it is created, of training when its batches are checked or the batch is
+// made. Thread-safe.
 #ifndef PARTITA_RUNTIME_DATA_ARRAYS_ARRAY_BATCHES_H_
 #define PARTITA_RUNTIME_DATA_ARRAYS_ARRAY_BATCHES_H_
 
@@ -44,7 +45,7 @@ class ArrayBatches : public BatchSource {
   absl::Status CheckSet() const;
   absl::Status CheckDivisors(int64_t batch) const;
 
-  // An array by whose sum in a batch the graph divides.
+  // An array by whose sum, or number of labels, in a batch the graph divides.
   struct Divisor {
     size_t field;
     std::vector<double> sums;  // of each row

@@ -3,6 +3,7 @@
 #define PARTITA_RUNTIME_DATA_ARRAYS_ARRAY_FIELD_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,11 +18,12 @@ namespace partita {
 struct ArrayField {
   Field field;
   int64_t rows = 0;
-  std::vector<uint8_t> bytes;  // elements of the field's type; bytes where there is a table
-  std::vector<double> table;   // what byte b at place c of the last dimension becomes: [c mod (size / 256)][b]
-  std::string array = {};      // that it is of, for messages
-  bool divides = false;        // as WantedField says
-  ByteScale scale = {};        // that the table is of; not given where nothing was said of it
+  std::vector<uint8_t> bytes;           // elements of the field's type; bytes where there is a table
+  std::vector<double> table;            // what byte b at place c of the last dimension becomes: [c mod (size / 256)][b]
+  std::string array = {};               // that it is of, for messages
+  bool divides = false;                 // as WantedField says
+  std::optional<int64_t> ignored = {};  // as WantedField says
+  ByteScale scale = {};                 // that the table is of; not given where nothing was said of it
 
   bool scaled() const { return !table.empty(); }
 };

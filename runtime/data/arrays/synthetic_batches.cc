@@ -26,6 +26,16 @@ void FillUniform(uint64_t key, int64_t first, int64_t row_elements, std::span<st
   }
 }
 
+// A quarter of the labels of each row, but never its first.
+void IgnoreSome(uint64_t key, int64_t first, int64_t row_elements, int32_t ignored, std::span<std::byte> out) {
+  auto* const labels = reinterpret_cast<int32_t*>(out.data());
+  std::vector<float> draws(out.size() / sizeof(int32_t));
+  FillUniform<float>(~key, first, row_elements, std::as_writable_bytes(std::span(draws)), [](float u) { return u; });
+  for (size_t i = 0; i < draws.size(); ++i) {
+    if (static_cast<int64_t>(i) % row_elements > 0 && draws[i] < 0.25F) labels[i] = ignored;
+  }
+}
+
 template <typename T>
 void FillWith(T value, std::span<std::byte> out) {
   std::ranges::fill(std::span(reinterpret_cast<T*>(out.data()), out.size() / sizeof(T)), value);
@@ -48,7 +58,9 @@ void FillField(const WantedField& wanted, uint64_t seed, int64_t first, std::spa
     case DType::kI32: {
       if (wanted.places > 0) return FillWith(static_cast<int32_t>(wanted.places), out);
       const auto values = static_cast<double>(wanted.classes > 0 ? wanted.classes : 2);
-      return FillUniform<int32_t>(key, first, elements, out, [&](float u) { return static_cast<int32_t>(u * values); });
+      FillUniform<int32_t>(key, first, elements, out, [&](float u) { return static_cast<int32_t>(u * values); });
+      if (wanted.ignored) IgnoreSome(key, first, elements, static_cast<int32_t>(*wanted.ignored), out);
+      return;
     }
     case DType::kU8:
       return FillUniform<uint8_t>(key, first, elements, out, [](float u) { return static_cast<uint8_t>(u * 256); });

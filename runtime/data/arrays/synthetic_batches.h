@@ -1,8 +1,9 @@
 // Random batches of any fields, for throughput and tests (--mock-data): nothing can be learnt from them.
 //
 // Floating values are uniform with mean 0 and variance 1, labels uniform over their classes, other integers 0 or 1, u8
-// any byte. Made when they are asked for, from the seed, the field's name and the sample: no set lies in memory.
-// Weights are 1, sequences have the maximum length, every batch is full. Thread-safe.
+// any byte. Of the labels of a sample that the graph may ignore a quarter is ignored, but never the first. Made when
+// they are asked for, from the seed, the field's name and the sample: no set lies in memory. Weights are 1, sequences
+// have the maximum length, every batch is full. Thread-safe.
 #ifndef PARTITA_RUNTIME_DATA_ARRAYS_SYNTHETIC_BATCHES_H_
 #define PARTITA_RUNTIME_DATA_ARRAYS_SYNTHETIC_BATCHES_H_
 

@@ -52,6 +52,20 @@ metric %c
               ElementsAre("b", "c"));
 }
 
+// Labels are counted without being classes; one that an op ignores need be none.
+TEST(IndexMetrics, LabelsMayBeIgnored) {
+  EXPECT_THAT(Names(Graphs(R"(%k = count_labels(%t, _) ignore_index=3 dtype=f32 f32[] {data:P}
+%i = softmax_cross_entropy(%x, %t, _) ignore_index=3 reduction=sum f32[] {data:P}
+%a = accuracy(%x, %t, _) ignore_index=3 reduction=sum f32[] {data:P}
+%b = accuracy(%x, %t, _) f32[] {data:P}
+loss %i
+metric %k
+metric %a
+metric %b
+)")),
+              ElementsAre("b"));
+}
+
 TEST(IndexMetrics, MovesChangeNoLabel) {
   EXPECT_THAT(Names(Graphs(R"(%x.r = all_gather(%x) axes=data f32[6,4] {data:R}
 %t.r = all_gather(%t) axes=data i32[6] {data:R}

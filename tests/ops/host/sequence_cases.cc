@@ -155,9 +155,11 @@ void AddSequenceLosses(CaseTable& table) {
     table.Add("cross_entropy", summed, {logits, labels, of_places, of_places, of_places});
     table.Add("cross_entropy_logits_grad", summed, {logits, labels, of_places, F32({})});
   }
-  table.Add("cross_entropy_sum_grad", {{"reduction", "sum"}}, {F32({3, 5}), F32({3, 5}), F32({})});
+  const TensorType labels = I32({3, 5});
+  table.Add("cross_entropy_sum_grad", {{"reduction", "sum"}}, {F32({3, 5}), labels, F32({3, 5}), F32({})});
+  table.Add("count_labels", {{"ignore_index", int64_t{1}}, {"dtype", std::string("f32")}}, {labels, F32({3})});
   table.Add("row_maximum", {}, {F32({3, 5, 6})});
-  table.Add("cross_entropy_sum_grad", {{"batch", int64_t{9}}}, {F32({3, 5}), F32({3}), F32({})});
+  table.Add("cross_entropy_sum_grad", {{"batch", int64_t{9}}}, {F32({3, 5}), labels, F32({3}), F32({})});
 }
 
 // Ids that choose few rows often, and many rows not at all; some that read zeros.

@@ -72,7 +72,7 @@ void Share(const LocalNode& node, std::vector<Values>& inputs) {
 
 bool HasLabels(const std::string& op) {
   return op == "accuracy" || op.rfind("softmax_cross_entropy", 0) == 0 || op == "cross_entropy" ||
-         op == "cross_entropy_logits_grad";
+         op == "cross_entropy_logits_grad" || op == "cross_entropy_sum_grad" || op == "count_labels";
 }
 
 bool UpdatesRows(const std::string& op) { return op.ends_with("_rows") && op != "merge_rows"; }
@@ -120,8 +120,10 @@ std::vector<Values> SuitableInputs(const LocalNode& node, uint64_t seed) {
   Share(node, inputs);
   const std::string& op = node.op->name;
   if (HasLabels(op)) {
-    const size_t classes = static_cast<size_t>(node.inputs[0]->global.back());
-    for (size_t k = 0; k < inputs[1].size(); ++k) inputs[1][k] = static_cast<double>((k * 131 + seed) % classes);
+    const bool alone = node.inputs[0]->dtype == DType::kI32, of_rows = op == "cross_entropy_sum_grad";
+    const size_t classes = alone || of_rows ? 4 : static_cast<size_t>(node.inputs[0]->global.back());
+    Values& labels = inputs[alone ? 0 : 1];
+    for (size_t k = 0; k < labels.size(); ++k) labels[k] = static_cast<double>((k * 131 + seed) % classes);
   }
   if (op == "embedding" || op == "embedding_grad") {
     const int64_t rows = op == "embedding" ? node.inputs[0]->global[0] : node.attributes.Int("rows");

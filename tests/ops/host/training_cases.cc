@@ -73,7 +73,14 @@ void AddLosses(CaseTable& table) {
       table.Add("softmax_cross_entropy", attributes, {logits, labels, weights});
       table.Add("softmax_cross_entropy_grad", attributes, {logits, labels, weights, F32({})});
       table.Add("softmax_cross_entropy_grad", attributes, {logits, labels, std::nullopt, F32({})});
+      const Attributes ignoring{{"label_smoothing", smoothing}, {"ignore_index", int64_t{1}}, {"reduction", "sum"}};
+      table.Add("softmax_cross_entropy", ignoring, {logits, labels, weights});
+      table.Add("softmax_cross_entropy_grad", ignoring, {logits, labels, weights, F32({})});
     }
+    table.Add("accuracy", {{"ignore_index", int64_t{1}}, {"reduction", "sum"}}, {logits, labels, weights});
+    const Attributes counted{{"ignore_index", int64_t{1}}, {"dtype", std::string("f32")}};
+    table.Add("count_labels", counted, {labels, std::nullopt});
+    table.Add("count_labels", counted, {labels, weights});
   }
 }
 
@@ -88,14 +95,19 @@ void AddSplitSoftmax(CaseTable& table) {
     table.Add("softmax_normalize_grad", {}, {x, x, row});
     table.Add("log_softmax_normalize", {}, {x, row, row});
     table.Add("log_softmax_normalize_grad", {}, {x, row});
-    table.Add("cross_entropy_sum_grad", {}, {row, row, F32({})});
-    table.Add("cross_entropy_sum_grad", {{"batch", int64_t{101}}}, {row, std::nullopt, F32({})});
+    table.Add("cross_entropy_sum_grad", {}, {row, labels, row, F32({})});
+    table.Add("cross_entropy_sum_grad", {{"batch", int64_t{101}}}, {row, labels, std::nullopt, F32({})});
+    Attributes ignoring{{"ignore_index", int64_t{1}}, {"reduction", "sum"}};
+    table.Add("cross_entropy_sum_grad", ignoring, {row, labels, row, F32({})});
     for (const double smoothing : {0.0, 0.1}) {
       const Attributes attributes{{"label_smoothing", smoothing}};
       table.Add("cross_entropy", attributes, {x, labels, row, row, row});
       table.Add("cross_entropy", attributes, {x, labels, std::nullopt, row, row});
       table.Add("cross_entropy_logits_grad", attributes, {x, labels, row, F32({})});
       table.Add("cross_entropy_logits_grad", attributes, {x, labels, std::nullopt, F32({})});
+      ignoring.Set("label_smoothing", smoothing);
+      table.Add("cross_entropy", ignoring, {x, labels, row, row, row});
+      table.Add("cross_entropy_logits_grad", ignoring, {x, labels, row, F32({})});
     }
   }
 }

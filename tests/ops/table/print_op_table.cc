@@ -20,10 +20,10 @@ namespace {
 constexpr char kHead[] =
     R"(# Ops of a graph
 
-This table is generated from the definitions of the ops: `tools/docs --ops` writes it. Inputs in brackets are optional;
-`...` means one or more. An attribute has its default in parentheses. Splits are the words that a strategy uses
-(docs/reference/strategy.md 1); which of them a node has depends on its number of dimensions and its attributes. The
-compiler sets the attributes batch, first_sample, key and like, and the input iteration.
+This table is generated from the definitions of the ops: `tools/docs --ops` writes it. Inputs and attributes in
+brackets are optional; `...` means one or more. Other attributes have their defaults in parentheses. Splits are the
+words that a strategy uses (docs/reference/strategy.md 1); which of them a node has depends on its number of dimensions
+and its attributes. The compiler sets the attributes batch, first_sample, key and like, and the input iteration.
 docs/reference/graph.md 3 has the shapes and explains what a table cannot.
 
 | op | inputs | attributes | splits |
@@ -103,7 +103,9 @@ std::string AttributesOf(const OpDefinition& op) {
   std::vector<std::string> names;
   for (const AttributeDefinition& attribute : op.attributes) {
     const std::string text = ToString(attribute.type_and_default);
-    names.push_back(attribute.required ? attribute.name : fmt::format("{} ({})", attribute.name, text));
+    if (attribute.required) names.push_back(attribute.name);
+    if (attribute.optional) names.push_back(fmt::format("[{}]", attribute.name));
+    if (attribute.has_default()) names.push_back(fmt::format("{} ({})", attribute.name, text));
   }
   return fmt::format("{}", fmt::join(names, ", "));
 }

@@ -81,6 +81,32 @@ TEST(WantedFields, LabelsOfASampledLossAreItsClasses) {
   EXPECT_FALSE(wanted[1].ids);
 }
 
+// A mean over the labels that are not ignored divides by their number; a sum does not. Labels that another op reads
+// must be classes.
+TEST(WantedFields, LabelsMayBeIgnored) {
+  const auto labels_of = [](const std::string& reduction, bool accuracy_ignores) {
+    const Attributes ignoring = {{"ignore_index", int64_t{-100}}};
+    Attributes of_loss = ignoring;
+    of_loss.Set("reduction", reduction);
+    const Graph graph =
+        BuildGraph({Source("x", "input", {4, 3, 6}),
+                    Source("next", "input", {4, 3}, {{"dtype", "i32"}}),
+                    Source("weights", "parameter", {6, 5}, {{"initializer", "he_normal"}}),
+                    {"logits", "matmul", {"x", "weights"}, {}},
+                    {"loss", "softmax_cross_entropy", {"logits", "next"}, of_loss},
+                    {"accuracy", "accuracy", {"logits", "next"}, accuracy_ignores ? ignoring : Attributes()}},
+                   "loss", {"accuracy"}, Ops())
+            .value();
+    return WantedFields(graph, DType::kF32)[1];
+  };
+  EXPECT_EQ(labels_of("mean", true).ignored, -100);
+  EXPECT_TRUE(labels_of("mean", true).divides);
+  EXPECT_EQ(labels_of("mean", true).classes, 5);
+  EXPECT_TRUE(labels_of("sum", true).divides);  // the accuracy is a mean
+  EXPECT_EQ(labels_of("mean", false).ignored, std::nullopt);
+  EXPECT_FALSE(labels_of("mean", false).divides);
+}
+
 // A loss over words is weighed by what its weights are made from.
 TEST(WantedFields, LengthsHavePlacesAndWeightsWeigh) {
   const Graph graph = BuildGraph({Source("x", "input", {4, 3, 8}),

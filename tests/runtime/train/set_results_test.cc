@@ -23,7 +23,7 @@
 namespace partita {
 namespace {
 
-constexpr int64_t kSamples = 7, kPlaces = 3, kInputs = 4, kClasses = 5;
+constexpr int64_t kSamples = 7, kPlaces = 3, kInputs = 4, kClasses = 5, kIgnored = 2;
 
 double Random(const char* what, int64_t index) {
   return static_cast<double>(Uniform(PhiloxKey(3, what), 0, static_cast<uint64_t>(index))) * 2 - 1;
@@ -110,6 +110,16 @@ Model MakeModel(int64_t batch) {
   const ValueId everywhere =
       b.Add("everywhere", "expand", {sum}, {{"axes", IntList{0, 1}}, {"sizes", IntList{batch, kPlaces}}});
   metric("by_words_spread", entropy, {logits, labels, b.Add("spread", "div", {weights, everywhere})}, summed);
+  // Divided by the number of labels that are not ignored.
+  const Attributes ignoring = {{"ignore_index", kIgnored}};
+  metric("ignoring", entropy, {logits, labels}, ignoring);
+  metric("ignoring_by_rows", entropy, {logits, labels, row_weights}, ignoring);
+  metric("ignoring_weighed", entropy, {logits, labels, weights}, ignoring);
+  metric("ignoring_total", entropy, {logits, labels}, {{"ignore_index", kIgnored}, {"reduction", "sum"}});
+  metric("ignoring_first", entropy, {logits, labels}, {{"ignore_index", int64_t{0}}});  // the label of padding
+  metric("right_ignoring", "accuracy", {logits, labels}, ignoring);
+  metric("right_by_words_ignoring", "accuracy", {logits, labels, shares},
+         {{"ignore_index", kIgnored}, {"reduction", "sum"}});
   const ValueId row_shares = b.Add("row_shares", "over", {row_weights, b.Add("row_sum", "sum", {row_weights})});
   metric("by_row_shares", entropy, {logits, labels, row_shares}, summed);
   // By hand, of values beside the samples.
@@ -127,6 +137,7 @@ Model MakeModel(int64_t batch) {
   metric("flat_plain", entropy, {flat, flat_labels});
   metric("flat_by_words", entropy, {flat, flat_labels, flat_weights}, summed);
   metric("flat_right", "accuracy", {flat, flat_labels});
+  metric("flat_ignoring", entropy, {flat, flat_labels}, ignoring);
   // Of several terms.
   const ValueId norm = b.Add("norm", "sum", {b.Add("squares", "square", {w})});
   metric("with_norm", "add", {by_words, b.Add("decay", "scale", {norm}, {{"factor", 0.1}})});
@@ -189,6 +200,7 @@ TEST(SetResults, AreThoseOfTheFormulas) {
   const HostTensor w = session->ReadState("w").value();
   const auto* const weights_of = reinterpret_cast<const double*>(w.bytes.data());
   double plain = 0, by_words = 0, words = 0, weighed = 0, right = 0, by_rows = 0, row_sum = 0, norm = 0;
+  double counted = 0, ignoring = 0, ignoring_weighed = 0, right_ignoring = 0;
   for (int64_t i = 0; i < kInputs * kClasses; ++i) norm += weights_of[i] * weights_of[i];
   for (int64_t sample = 0; sample < kSamples; ++sample) {
     row_sum += RowWeight(sample);
@@ -208,6 +220,11 @@ TEST(SetResults, AreThoseOfTheFormulas) {
       by_rows += RowWeight(sample) * entropy;
       words += weight;
       right += weight * static_cast<double>(best == Label(sample, place));
+      if (Label(sample, place) == kIgnored) continue;
+      ++counted;
+      ignoring += entropy;
+      ignoring_weighed += weight * entropy;
+      right_ignoring += static_cast<double>(best == Label(sample, place));
     }
   }
   by_words = weighed / words;
@@ -221,6 +238,11 @@ TEST(SetResults, AreThoseOfTheFormulas) {
     EXPECT_NEAR(set.at(name), by_words, 1e-12) << name;
   }
   EXPECT_NEAR(set.at("right_by_words"), right / words, 1e-12);
+  EXPECT_NEAR(set.at("ignoring"), ignoring / counted, 1e-12);
+  EXPECT_NEAR(set.at("flat_ignoring"), ignoring / counted, 1e-12);
+  EXPECT_NEAR(set.at("ignoring_weighed"), ignoring_weighed / counted, 1e-12);
+  EXPECT_NEAR(set.at("ignoring_total"), ignoring, 1e-10);
+  EXPECT_NEAR(set.at("right_ignoring"), right_ignoring / counted, 1e-12);
   EXPECT_NEAR(set.at("entropy_of_all"), 2 * weighed, 1e-10);
   EXPECT_NEAR(set.at("count_right"), right, 1e-10);
   EXPECT_NEAR(set.at("with_norm"), by_words + 0.1 * norm, 1e-12);

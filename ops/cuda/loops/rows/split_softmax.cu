@@ -152,7 +152,10 @@ struct CrossEntropySharesBody : RowSum<CrossEntropySharesBody<T>> {
     return value;
   }
   PARTITA_HOST_DEVICE void Store(int64_t row, double value) const {
-    losses[row] = labels.IsClass(row) ? static_cast<double>(labels.Weight(row)) * value : kNaN;
+    losses[row] = labels.Ignores(row) ? 0 : Weighed(row, value);
+  }
+  PARTITA_HOST_DEVICE double Weighed(int64_t row, double value) const {
+    return labels.IsClass(row) ? static_cast<double>(labels.Weight(row)) * value : kNaN;
   }
 };
 
@@ -177,22 +180,21 @@ struct CrossEntropyLogitsGradBody {
 
   PARTITA_HOST_DEVICE void operator()(int64_t i) const {
     const auto [row, column] = classes(i);
-    const Compute<T> factor = labels.Factor(row, *dloss);
+    const Compute<T> factor = labels.Ignores(row) ? 0 : labels.Factor(row, *dloss);
     d[i] = static_cast<T>(-factor * SmoothedTarget(column, labels.Column(row), labels.all_classes, labels.smoothing));
   }
 };
 
 template <typename T>
 struct CrossEntropySumGradBody {
+  Labels<T> labels;
   const T* sum;
-  const Compute<T>*weights, *dloss;
+  const Compute<T>* dloss;
   T* dsum;
-  Compute<T> divisor;
-  Divisor weight_rows;
 
   PARTITA_HOST_DEVICE void operator()(int64_t row) const {
-    const Compute<T> weight = weights == nullptr ? 1 : weights[weight_rows(row).quotient];
-    dsum[row] = static_cast<T>(*dloss * weight / divisor / sum[row]);
+    const Compute<T> factor = *dloss * labels.Weight(row) / labels.divisor;
+    dsum[row] = labels.Ignores(row) ? T(0) : static_cast<T>(factor / sum[row]);
   }
 };
 
@@ -272,13 +274,11 @@ LaunchError CrossEntropyLogitsGrad(DType dtype, const LabelledRows& rows, const 
   });
 }
 
-LaunchError CrossEntropySumGrad(DType dtype, int64_t rows, int64_t weight_rows, double divisor, const void* sum,
-                                const void* weights, const void* dloss, void* dsum, CudaQueue queue) {
+LaunchError CrossEntropySumGrad(DType dtype, const LabelledRows& rows, const void* sum, const void* dloss, void* dsum,
+                                CudaQueue queue) {
   return WithWide(dtype, [&]<typename T>() {
-    using A = Compute<T>;
-    const CrossEntropySumGradBody<T> body{As<T>(sum),  As<A>(weights),          As<A>(dloss),
-                                          As<T>(dsum), static_cast<A>(divisor), Divisor(weight_rows)};
-    return ForEach(rows, body, queue);
+    const CrossEntropySumGradBody<T> body{LabelsOf<T>(rows), As<T>(sum), As<Compute<T>>(dloss), As<T>(dsum)};
+    return ForEach(rows.rows, body, queue);
   });
 }
 

@@ -72,9 +72,15 @@ TEST(FurtherLaunches, AddThreeInBf16) {
 TEST(FurtherLaunches, LossAndAccuracyOfManyRows) {
   const TensorType logits{DType::kF32, {1031, 7}}, labels{DType::kI32, {1031}}, weights{DType::kF32, {1031}};
   for (const char* const op : {"softmax_cross_entropy", "accuracy"}) {
-    const LocalNode node = WholeNode(op, {}, {logits, labels, weights});
-    ExpectTheReference(node, SuitableInputs(node, 3));
+    const Attributes ignoring{{"ignore_index", int64_t{1}}, {"reduction", "sum"}};
+    for (const Attributes& attributes : {Attributes(), ignoring}) {
+      const LocalNode node = WholeNode(op, attributes, {logits, labels, weights});
+      ExpectTheReference(node, SuitableInputs(node, 3));
+    }
   }
+  const LocalNode count =
+      WholeNode("count_labels", {{"ignore_index", int64_t{1}}, {"dtype", std::string("f32")}}, {labels, weights});
+  ExpectTheReference(count, SuitableInputs(count, 3));
 }
 
 // Of f64 a run has other widths than of f32.

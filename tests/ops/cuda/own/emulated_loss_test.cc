@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <optional>
 
@@ -52,6 +53,33 @@ TEST(EmulatedLoss, ALabelThatIsNoClassLeavesAWord) {
         ASSERT_NE(word, 0u) << op;
         EXPECT_EQ(kernel.explain(word).message(), fmt::format("sample 6 of the batch has label {}, allowed are 0 to {}",
                                                               static_cast<int64_t>(bad), classes - 1));
+      }
+    }
+  }
+}
+
+// A label that is ignored need not be a class: it leaves no word, and logits that are no numbers do not matter there.
+TEST(EmulatedLoss, AnIgnoredLabelIsNoFault) {
+  for (const int64_t classes : {5, 100}) {
+    const TensorType logits{DType::kF32, {4, classes}}, labels{DType::kI32, {4}}, row{DType::kF32, {4}};
+    const std::optional<TensorType> scalar = TensorType{DType::kF32, {}}, none;
+    const std::map<std::string, std::vector<std::optional<TensorType>>> inputs_of = {
+        {"softmax_cross_entropy", {logits, labels, none}},
+        {"softmax_cross_entropy_grad", {logits, labels, none, scalar}},
+        {"accuracy", {logits, labels, none}},
+        {"cross_entropy", {logits, labels, none, row, row}},
+        {"cross_entropy_logits_grad", {logits, labels, none, scalar}}};
+    for (const auto& [op, types] : inputs_of) {
+      const LocalNode node = WholeNode(op, {{"ignore_index", int64_t{-100}}, {"reduction", "sum"}}, types);
+      std::vector<Values> inputs = {RandomValues(4 * classes, 3), {0, -100, 2, -100}, {}};
+      std::fill_n(inputs[0].begin() + classes, classes, std::numeric_limits<double>::quiet_NaN());
+      for (size_t i = 3; i < types.size(); ++i) inputs.push_back(Values(types[i]->shape.empty() ? 1 : 4, 1));
+      const Values found = Emulated(node, inputs)[0];
+      EXPECT_TRUE(std::ranges::all_of(found, [](double value) { return std::isfinite(value); })) << op;
+      for (const bool reference_only : {false, true}) {
+        const Values host = Outputs(node, inputs, {.reference_only = reference_only})[0];
+        ASSERT_EQ(host.size(), found.size()) << op;
+        for (size_t i = 0; i < host.size(); ++i) EXPECT_NEAR(host[i], found[i], 1e-5) << op << " " << i;
       }
     }
   }

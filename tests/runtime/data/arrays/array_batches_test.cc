@@ -138,6 +138,27 @@ TEST(ArrayBatches, ABatchOfTrainingByWhoseSumNothingCanBeDividedIsRefused) {
   EXPECT_TRUE(Weighed(BatchMode::kTraining, true, 5).value()->CheckBatches(0, 1000).ok());  // 4 rows count nothing
 }
 
+// Rows of two labels, of which the graph ignores -100.
+absl::StatusOr<std::shared_ptr<ArrayBatches>> Labelled(BatchMode mode, const std::vector<int32_t>& labels,
+                                                       int64_t batch_rows) {
+  const auto* const bytes = reinterpret_cast<const uint8_t*>(labels.data());
+  const auto rows = static_cast<int64_t>(labels.size()) / 2;
+  const ArrayField field{{"t", DType::kI32, {2}}, rows, {bytes, bytes + rows * 8}, {}, "t.npy", true, -100};
+  return ArrayBatches::Create({field}, {mode, batch_rows, 1, {"weights", DType::kF32, {}}});
+}
+
+TEST(ArrayBatches, ABatchOfIgnoredLabelsIsRefused) {
+  const std::vector<int32_t> labels = {0, -100, -100, -100, 3, 0};
+  EXPECT_TRUE(Labelled(BatchMode::kEvaluation, labels, 1).ok());
+  EXPECT_TRUE(Labelled(BatchMode::kTraining, labels, 2).value()->CheckBatches(0, 1000).ok());
+  const absl::Status batch = Labelled(BatchMode::kTraining, labels, 1).value()->CheckBatches(0, 3);
+  EXPECT_EQ(batch.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_NE(std::string(batch.message()).find("t.npy: field 't': rows 1, which are batch "), std::string::npos);
+  EXPECT_EQ(std::string(Labelled(BatchMode::kEvaluation, std::vector<int32_t>(6, -100), 2).status().message()),
+            "t.npy: field 't': all rows have no label but -100, which the graph ignores; it divides by the number of "
+            "all others");
+}
+
 TEST(ArrayBatches, TheDigestKnowsEveryPart) {
   std::vector<ArrayField> other = Arrays(4);
   const uint64_t digest = Digest(Arrays(4));
@@ -177,6 +198,22 @@ TEST(SyntheticBatches, AreRandomOfTheWantedForm) {
   const FieldBuffers part = {out[0].first(36), out[1].first(4), out[2].first(1), out[3].first(8)};
   ASSERT_TRUE(source.Fill(3, {999, 1000}, part).ok());  // the same epoch once more
   EXPECT_TRUE(std::equal(x.begin(), x.begin() + 9, whole.end() - 9));
+}
+
+TEST(SyntheticBatches, SomeLabelsAreIgnoredAndNeverAllOfARow) {
+  const SyntheticBatches source({{.field = {"labels", DType::kI32, {8}}, .classes = 3, .ignored = -100}},
+                                {1000, 2, 7, {"weights", DType::kF32, {}}});
+  std::vector<int32_t> labels(8000);
+  std::vector<float> weights(1000);
+  const FieldBuffers out = {std::as_writable_bytes(std::span(labels)), std::as_writable_bytes(std::span(weights))};
+  ASSERT_TRUE(source.Fill(1, {0, 1000}, out).ok());
+  const auto ignored = std::ranges::count(labels, -100);
+  EXPECT_GT(ignored, 1500);
+  EXPECT_LT(ignored, 2000);
+  for (size_t row = 0; row < 1000; ++row) EXPECT_NE(labels[8 * row], -100);
+  const std::vector<int32_t> whole = labels;
+  ASSERT_TRUE(source.Fill(1, {999, 1000}, {out[0].first(32), out[1].first(4)}).ok());
+  EXPECT_TRUE(std::equal(labels.begin(), labels.begin() + 8, whole.end() - 8));
 }
 
 TEST(SyntheticBatches, SequencesAreWholeAndEveryPlaceCounts) {

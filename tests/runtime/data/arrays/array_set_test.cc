@@ -179,6 +179,10 @@ TEST(ArrayField, ValuesThatCannotBe) {
     EXPECT_THAT(Refusal(Make(ArrayOf<int64_t>({2}, {2, label}), DType::kI32, {}, 3).status()),
                 HasSubstr(fmt::format("row 1 is label {}, the graph's classes are 0 to 2", label)));
   }
+  const WantedField ignoring{.field = {"x", DType::kI32, {}}, .classes = 3, .ignored = -100};
+  EXPECT_TRUE(MakeArrayField("f.npy", ArrayOf<int64_t>({3}, {2, -100, 0}), ignoring, {}).ok());
+  EXPECT_THAT(Refusal(MakeArrayField("f.npy", ArrayOf<int64_t>({2}, {-100, -1}), ignoring, {}).status()),
+              HasSubstr("row 1 is label -1, the graph's classes are 0 to 2, and it ignores -100"));
   const WantedField ids{{"x", DType::kI32, {2}}, 3, true, true};
   EXPECT_THAT(Refusal(MakeArrayField("f.npy", ArrayOf<int32_t>({2, 2}, {0, 1, 2, 3}), ids, {}).status()),
               HasSubstr("field 'x': row 1, element 1 is id 3, the graph's rows are 0 to 2"));
