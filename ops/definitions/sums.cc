@@ -6,9 +6,9 @@
 //   mean(x) axes keep_sizes batch  the same over the number of elements that are added: those of all ranks. Where the
 //                                  samples are among them, `batch` says how many the whole batch has; 0: as many as x
 //   expand(x) axes sizes           the same along new dimensions: `axes` are their places in the result
-//   expand_like(x, y) axes         y along the dimensions `axes` of x, which it lacks; x says how the result lies and
-//   is
-//                                  not read. Entry points make it for what broadcasts (elementwise.cc)
+//   expand_like(x, y) axes         y along the dimensions `axes` of x, which it lacks; x says what sizes these have and
+//                                  how the result lies, and is not read. Entry points make it for what broadcasts
+//                                  (elementwise.cc)
 //
 // A split of what is added gives partial sums. x says how its cotangent shall lie and is not read:
 //
@@ -276,7 +276,6 @@ OpDefinition SumGradOp() {
 
 OpDefinition ExpandLikeOp() {
   return Op("expand_like")
-      .Internal()
       .Inputs({"x", "y"})
       .Required("axes", IntList())
       .Shape(ExpandLikeShape)

@@ -11,6 +11,8 @@
 #include "tools/models/gnmt_entries.h"
 #include "tools/models/gpt2.h"
 #include "tools/models/models.h"
+#include "tools/models/transformers/bert.h"
+#include "tools/models/transformers/vit.h"
 #include "tools/program/exit_code.h"
 #include "tools/program/run_main.h"
 
@@ -18,6 +20,7 @@ namespace partita {
 namespace {
 
 constexpr char kInception[] = "inception-v3", kBigLstm[] = "big-lstm", kGnmt[] = "gnmt", kGpt2[] = "gpt2";
+constexpr char kBert[] = "bert-base", kVit[] = "vit-b-16";
 
 // "model": as the model has it.
 std::optional<bool> Choice(const std::string& choice) {
@@ -77,6 +80,35 @@ Gpt2Options ReadGpt2Options(const BuildModelSpec& spec) {
   return options;
 }
 
+BertOptions ReadBertOptions(const BuildModelSpec& spec) {
+  BertOptions options;
+  options.batch = spec.batch();
+  if (spec.has_length()) options.places = spec.length();
+  options.words = NumberOr(spec.vocabulary(), options.words);
+  options.width = NumberOr(spec.hidden(), options.width);
+  options.heads = spec.heads();
+  options.layers = NumberOr(spec.layers(), options.layers);
+  options.head = spec.head() == "mlm" ? BertHead::kWords : BertHead::kClassifier;
+  options.classes = NumberOr(spec.classes(), options.classes);
+  if (spec.has_dropout_rate()) options.dropout_rate = spec.dropout_rate();
+  return options;
+}
+
+VitOptions ReadVitOptions(const BuildModelSpec& spec) {
+  VitOptions options;
+  options.batch = spec.batch();
+  options.image_size = NumberOr(spec.image_size(), options.image_size);
+  options.image_channels = NumberOr(spec.image_channels(), options.image_channels);
+  options.patch = spec.patch();
+  options.classes = NumberOr(spec.classes(), options.classes);
+  options.width = NumberOr(spec.hidden(), options.width);
+  options.heads = spec.heads();
+  options.layers = NumberOr(spec.layers(), options.layers);
+  if (spec.has_dropout_rate()) options.dropout_rate = spec.dropout_rate();
+  if (spec.has_label_smoothing()) options.label_smoothing = spec.label_smoothing();
+  return options;
+}
+
 GnmtOptions ReadGnmtOptions(const BuildModelSpec& spec) {
   GnmtOptions options;
   options.batch = spec.batch();
@@ -102,6 +134,8 @@ absl::StatusOr<Model> MakeWholeGnmt(const GnmtOptions& options, int64_t buckets)
 absl::StatusOr<Model> Make(const std::string& name, const BuildModelSpec& spec) {
   if (name == kGnmt) return MakeWholeGnmt(ReadGnmtOptions(spec), spec.buckets());
   if (name == kGpt2) return MakeGpt2(ReadGpt2Options(spec), Ops());
+  if (name == kBert) return MakeBert(ReadBertOptions(spec), Ops());
+  if (name == kVit) return MakeVit(ReadVitOptions(spec), Ops());
   if (name == kBigLstm) return MakeBigLstm(ReadBigLstmOptions(spec), Ops());
   return MakeModel(name, ReadOptions(name, spec), Ops());
 }
@@ -131,6 +165,8 @@ ProgramDefinition BuildModel() {
   program.commands.push_back(CommandOf(kBigLstm, "see tools/models/big_lstm.h"));
   program.commands.push_back(CommandOf(kGnmt, "see tools/models/gnmt.h"));
   program.commands.push_back(CommandOf(kGpt2, "see tools/models/gpt2.h"));
+  program.commands.push_back(CommandOf(kBert, "see tools/models/transformers/bert.h"));
+  program.commands.push_back(CommandOf(kVit, "see tools/models/transformers/vit.h"));
   return program;
 }
 

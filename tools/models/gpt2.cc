@@ -5,103 +5,45 @@
 #include <cmath>
 #include <string>
 
-#include "ops/graph_builder.h"
 #include "runtime/base/status.h"
+#include "tools/models/transformers/transformer_layers.h"
 
 namespace partita {
 namespace {
 
-constexpr double kDeviation = 0.02;  // of initial weights
+// The last layer of a residual branch begins smaller by the root of the number of branches.
+TransformerOptions LayersOf(const Gpt2Options& options) {
+  TransformerOptions layers{.dtype = options.dtype, .places = options.places, .width = options.width};
+  layers.heads = options.heads;
+  layers.dropout_rate = options.dropout_rate;
+  layers.activation = "gelu_tanh";
+  layers.causal = true;
+  layers.last.scale /= std::sqrt(2 * static_cast<double>(options.layers));
+  return layers;
+}
 
-class Gpt2 {
- public:
-  Gpt2(const Gpt2Options& options, const OpRegistry& registry) : options_(options), builder_(registry, options.dtype) {}
-
-  absl::StatusOr<Graph> Build() {
-    const Shape places = {options_.batch, options_.places};
-    const ValueId ids = builder_.Input("ids", DType::kI32, places);
-    const ValueId targets = builder_.Input("targets", DType::kI32, places);
-    const ValueId weights = builder_.Input("weights", options_.dtype, places);
-    const ValueId words = Table("words", options_.words);
-    const ValueId embedded = builder_.Add("words", "embedding", {words, ids});
-    ValueId x = Dropout("embedding/dropout", builder_.Add("embedding", "add", {embedded, Positions()}));
-    for (int64_t block = 1; block <= options_.layers; ++block) {
-      const std::string name = fmt::format("block{}", block);
-      x = Branch(name + "/attention", x, Attention(name, Norm(name + "/norm1", x)));
-      x = Branch(name + "/mlp", x, Mlp(name, Norm(name + "/norm2", x)));
-    }
-    const ValueId logits = builder_.Add("logits", "matmul", {Norm("norm", x), words}, {{"transpose_w", true}});
-    return builder_.Build(builder_.Add("loss", "softmax_cross_entropy", {logits, targets, weights}));
+absl::StatusOr<Graph> Build(const Gpt2Options& options, const OpRegistry& registry) {
+  TransformerLayers layers(LayersOf(options), registry);
+  GraphBuilder& builder = layers.builder();
+  const Shape places = {options.batch, options.places};
+  const ValueId ids = builder.Input("ids", DType::kI32, places);
+  const ValueId targets = builder.Input("targets", DType::kI32, places);
+  const ValueId weights = builder.Input("weights", options.dtype, places);
+  const ValueId words = layers.Table("words", options.words);
+  const ValueId embedded = builder.Add("words", "embedding", {words, ids});
+  const ValueId positions = layers.FirstRows("positions", layers.Table("positions", options.positions), options.places);
+  ValueId x = layers.Dropout("embedding/dropout", builder.Add("embedding", "add", {embedded, positions}));
+  for (int64_t i = 1; i <= options.layers; ++i) {
+    const std::string block = fmt::format("block{}", i);
+    x = layers.Residual(block + "/attention", x, layers.Attention(block, layers.Norm(block + "/norm1", x), kNoValue));
+    x = layers.Residual(block + "/mlp", x, layers.Mlp(block, layers.Norm(block + "/norm2", x), 4 * options.width));
   }
-
- private:
-  ValueId Table(const std::string& name, int64_t rows) {
-    return builder_.Parameter(name + "/table", {rows, options_.width}, "normal", kDeviation);
-  }
-
-  // [places, width], for every sequence.
-  ValueId Positions() {
-    const ValueId table = Table("positions", options_.positions);
-    if (options_.positions == options_.places) return table;
-    return builder_.Add("positions", "slice", {table},
-                        {{"begin", IntList{0, 0}}, {"size", IntList{options_.places, options_.width}}});
-  }
-
-  ValueId Norm(const std::string& name, ValueId x) {
-    const ValueId gain = builder_.Parameter(name + "/gain", {options_.width}, "constant", 1);
-    const ValueId offset = builder_.Parameter(name + "/offset", {options_.width}, "constant", 0);
-    return builder_.Add(name, "layer_norm", {x, gain, offset}, {{"epsilon", 1e-5}});
-  }
-
-  ValueId Dense(const std::string& name, ValueId x, int64_t inputs, int64_t units, double deviation = kDeviation) {
-    const ValueId w = builder_.Parameter(name + "/weights", {inputs, units}, "normal", deviation);
-    return builder_.Bias(name + "/bias", builder_.Add(name, "matmul", {x, w}));
-  }
-
-  // Behind a residual branch: smaller by the root of the number of branches.
-  ValueId Last(const std::string& name, ValueId x, int64_t inputs) {
-    const double branches = 2 * static_cast<double>(options_.layers);
-    return Dense(name, x, inputs, options_.width, kDeviation / std::sqrt(branches));
-  }
-
-  ValueId Heads(const std::string& name, ValueId x) {
-    const int64_t depth = options_.width / options_.heads;
-    return builder_.Add(name + "/heads", "reshape", {Dense(name, x, options_.width, options_.width)},
-                        {{"shape", IntList{-1, options_.places, options_.heads, depth}}});
-  }
-
-  ValueId Attention(const std::string& name, ValueId x) {
-    const ValueId query = Heads(name + "/query", x), key = Heads(name + "/key", x), value = Heads(name + "/value", x);
-    const ValueId read =
-        builder_.Add(name + "/read", "scaled_dot_product_attention", {query, key, value, kNoValue}, {{"causal", true}});
-    const ValueId joined =
-        builder_.Add(name + "/joined", "reshape", {read}, {{"shape", IntList{-1, options_.places, options_.width}}});
-    return Last(name + "/output", joined, options_.width);
-  }
-
-  ValueId Mlp(const std::string& name, ValueId x) {
-    const int64_t units = 4 * options_.width;
-    const ValueId up = builder_.Add(name + "/gelu", "gelu_tanh", {Dense(name + "/up", x, options_.width, units)});
-    return Last(name + "/down", up, units);
-  }
-
-  ValueId Branch(const std::string& name, ValueId x, ValueId branch) {
-    return builder_.Add(name + "/sum", "add", {x, Dropout(name + "/dropout", branch)});
-  }
-
-  ValueId Dropout(const std::string& name, ValueId x) {
-    return options_.dropout_rate == 0 ? x : builder_.Dropout(name, x, options_.dropout_rate);
-  }
-
-  const Gpt2Options& options_;
-  GraphBuilder builder_;
-};
+  const ValueId logits = builder.Add("logits", "matmul", {layers.Norm("norm", x), words}, {{"transpose_w", true}});
+  return builder.Build(builder.Add("loss", "softmax_cross_entropy", {logits, targets, weights}));
+}
 
 absl::Status Check(const Gpt2Options& options) {
-  if (options.layers < 1) return InvalidArgument("layers is {}; at least 1 is needed", options.layers);
-  if (options.heads < 1 || options.width % options.heads != 0) {
-    return InvalidArgument("heads is {}; a divisor of the width {} is needed", options.heads, options.width);
-  }
+  RETURN_IF_ERROR(CheckBlocks(options.layers, options.heads, options.width));
   if (options.places > options.positions) {
     return InvalidArgument("places is {}; at most {} are needed, the rows of the table of positions", options.places,
                            options.positions);
@@ -124,7 +66,7 @@ absl::StatusOr<Model> MakeGpt2(const Gpt2Options& options, const OpRegistry& reg
   RETURN_IF_ERROR(Check(options));
   Model model;
   model.name = "gpt2";
-  ASSIGN_OR_RETURN(model.graph, Gpt2(options, registry).Build());
+  ASSIGN_OR_RETURN(model.graph, Build(options, registry));
   model.optimizer = AdamW();
   model.learning_rate.base = 6e-4;
   model.learning_rate.schedule = "cosine";
