@@ -63,6 +63,7 @@ std::vector<OpDefinition> AllDefinitions() {
       ScaledDotProductAttentionOp(),
       ScaledDotProductAttentionForwardOp(),
       ScaledDotProductAttentionGradOp(),
+      ScaledDotProductAttentionBiasGradOp(),
       DropoutOp(),
       PixelsOp(),
       ConcatOp(),

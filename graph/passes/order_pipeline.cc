@@ -33,10 +33,11 @@ class PipelineSorter {
   }
 
   absl::StatusOr<std::vector<NodeId>> Run() {
+    const std::vector<bool> first = ComeFirst();
     for (NodeId id = 0; id < static_cast<NodeId>(graph_.nodes().size()); ++id) {
       const Node& node = graph_.node(id);
       RETURN_IF_ERROR(CheckStages(id));
-      time_[id] = TimeOfTask(node);
+      time_[id] = first[id] ? 0 : TimeOfTask(node);
       for (const ValueId input : node.inputs) {
         if (input != kNoValue) time_[id] = std::max(time_[id], time_[graph_.value(input).producer]);
       }
@@ -66,6 +67,31 @@ class PipelineSorter {
     }
     const bool at = layout.mesh == axis_.mesh && layout[axis_.axis].at();
     return at ? layout[axis_.axis].coordinate : kEveryStage;
+  }
+
+  // The nodes that make single numbers of inputs, and those inputs, perhaps moved.
+  std::vector<bool> ComeFirst() const {
+    const auto count = static_cast<NodeId>(graph_.nodes().size());
+    std::vector<bool> of_inputs(count), first(count);
+    const auto every_input = [&](const Node& node, const auto& f) {
+      return !node.inputs.empty() && std::ranges::all_of(node.inputs, [&](ValueId input) {
+        return input == kNoValue || f(graph_.value(input).producer);
+      });
+    };
+    for (NodeId id = 0; id < count; ++id) {
+      const Node& node = graph_.node(id);
+      const bool reads_inputs = every_input(node, [&](NodeId producer) { return of_inputs[producer]; });
+      of_inputs[id] = node.op->role == Role::kInput || (node.op->move && reads_inputs);
+      first[id] = reads_inputs && !node.op->move && node.phase == Phase::kForward && node.outputs.size() == 1 &&
+                  graph_.type(node.outputs[0]).shape.empty();
+    }
+    for (NodeId id = count; id-- > 0;) {
+      if (!first[id]) continue;
+      for (const ValueId input : graph_.node(id).inputs) {
+        if (input != kNoValue) first[graph_.value(input).producer] = true;
+      }
+    }
+    return first;
   }
 
   int64_t TimeOfTask(const Node& node) const {

@@ -8,6 +8,9 @@
 // there is one stage. A node always follows its inputs, so this order changes time and memory but no result. All ranks
 // share one order, which is also that of the collectives.
 //
+// A single number of a micro-batch's inputs, such as a count of its labels, comes before all tasks: the loss divides by
+// the sum over all micro-batches, and the first backward pass would otherwise wait for the last forward pass.
+//
 // In the order `local` no stage waits for a later one before the update: a graph in which a gradient comes back is
 // refused.
 #ifndef PARTITA_GRAPH_PASSES_ORDER_PIPELINE_H_

@@ -34,7 +34,8 @@ std::set<NodeId> NodesBefore(const Graph& graph, std::vector<ValueId> values) {
   return nodes;
 }
 
-// A node whose first input are integers computes with them, as a cast does; other nodes that make floats choose by them.
+// A node whose first input are integers computes with them, as a cast does; other nodes that make floats choose by
+// them.
 Indices IndicesOf(const Graph& graph, const std::set<NodeId>& nodes) {
   Indices indices;
   for (const NodeId id : nodes) {

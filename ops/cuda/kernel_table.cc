@@ -108,6 +108,7 @@ const KernelTable& Table() {
       {"attention_context_grad", {{"own", Own<CudaAttentionContextGrad>}}},
       {"scaled_dot_product_attention_forward", {{"own", Own<CudaDotProductForward>}}},
       {"scaled_dot_product_attention_grad", {{"own", Own<CudaDotProductGrad>}}},
+      {"scaled_dot_product_attention_bias_grad", {{"own", Own<CudaDotProductBiasGrad>}}},
       {"softmax", {{"own", Own<CudaSoftmax>}}},
       {"softmax_grad", {{"own", Own<CudaSoftmaxGrad>}}},
       {"log_softmax", {{"own", Own<CudaLogSoftmax>}}},

@@ -5,7 +5,7 @@
 // by ops/functors/softmax.h.
 //
 // By products (Vaswani et al. 2017): the sizes, and which keys a query sees.
-//   query [n,q,h,d], keys [n,k,g,d], values [n,k,g,c] -> output [n,q,h,c], lse [n,h,q]
+//   query [n,q,h,d], keys [n,k,g,d], values [n,k,g,c], bias [n,h,q,k] -> output [n,q,h,c], lse [n,h,q]
 // A group of keys and values serves several consecutive heads of the query (Ainslie et al. 2023). lse is the logarithm
 // of the sum of exponentials of a query's scores, from which the gradient recomputes probabilities: e^(score - lse).
 #ifndef PARTITA_OPS_FUNCTORS_ATTENTION_H_
@@ -71,6 +71,15 @@ PARTITA_HOST_DEVICE inline A GainGradient(A squares, A products) {
   return products / std::sqrt(squares);
 }
 
+// What is added to scores: the distance of two samples, heads, queries or keys in it; 0: the same for all of them.
+struct ScoreBias {
+  int64_t sample = 0, head = 0, query = 0, key = 0;
+
+  PARTITA_HOST_DEVICE int64_t At(int64_t n, int64_t h, int64_t i, int64_t k) const {
+    return n * sample + h * head + i * query + k * key;
+  }
+};
+
 // A rank's share of a node. Offsets say where the share begins in the whole node.
 struct DotProductSizes {
   int64_t samples = 0, queries = 0, keys = 0;
@@ -79,8 +88,10 @@ struct DotProductSizes {
   int64_t channels = 0;  // of a head's values
   int64_t heads_of_group = 1;
   int64_t first_query = 0, first_head = 0, first_group = 0;
-  bool causal = false;  // query i of the whole node sees keys 0 to i
-  double scale = 1;     // of the product of query and key
+  bool causal = false;                                       // query i of the whole node sees keys 0 to i
+  double scale = 1;                                          // of the product of query and key
+  ScoreBias bias;                                            // where there is one
+  int64_t first_sample = 0, all_heads = 0, all_queries = 0;  // of the batch and of the whole node
 
   PARTITA_HOST_DEVICE int64_t rows() const { return samples * heads * queries; }
 
@@ -96,6 +107,12 @@ struct DotProductSizes {
   }
   // The first query that sees a key.
   PARTITA_HOST_DEVICE int64_t FirstQueryOf(int64_t key) const { return causal ? Larger(0, key - first_query) : 0; }
+
+  // The global index of a query's score with key 0, by which dropout draws; those of the other keys follow it.
+  PARTITA_HOST_DEVICE uint64_t ScoreIndex(int64_t sample, int64_t head, int64_t query) const {
+    const int64_t row = ((first_sample + sample) * all_heads + first_head + head) * all_queries + first_query + query;
+    return static_cast<uint64_t>(row) * static_cast<uint64_t>(keys);
+  }
 
   // Rows of d or c elements, and numbers of lse.
   PARTITA_HOST_DEVICE int64_t QueryRow(int64_t sample, int64_t query, int64_t head) const {

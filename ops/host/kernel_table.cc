@@ -166,6 +166,8 @@ const KernelTable& Table() {
        {{"fast", FAST(FastDotProductForward)}, {"reference", ReferenceDotProductForward}}},
       {"scaled_dot_product_attention_grad",
        {{"fast", FAST(FastDotProductGrad)}, {"reference", ReferenceDotProductGrad}}},
+      {"scaled_dot_product_attention_bias_grad",
+       {{"fast", FAST(FastDotProductBiasGrad)}, {"reference", ReferenceDotProductBiasGrad}}},
       {"softmax", {{"fast", FAST(FastSoftmax)}, {"reference", ReferenceSoftmax}}},
       {"softmax_grad", {{"fast", FAST(FastSoftmaxGrad)}, {"reference", ReferenceSoftmaxGrad}}},
       {"log_softmax", {{"fast", FAST(FastLogSoftmax)}, {"reference", ReferenceLogSoftmax}}},

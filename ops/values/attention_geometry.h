@@ -26,7 +26,20 @@ inline AttentionSizes MakeAttentionGradSizes(const LocalNode& node) {
   return MakeAttentionSizes(InputShape(node, Grad::kQuery), InputShape(node, Grad::kValues));
 }
 
-// Query, keys and values are inputs `query` and the two behind it.
+// Of an operand with up to four dimensions, the last ones of [n,h,q,k].
+inline ScoreBias MakeScoreBias(const Shape& shape) {
+  ScoreBias bias;
+  int64_t* const strides[] = {&bias.key, &bias.query, &bias.head, &bias.sample};
+  int64_t elements = 1;
+  for (size_t d = 0; d < shape.size(); ++d) {
+    const int64_t size = shape[shape.size() - 1 - d];
+    if (size != 1) *strides[d] = elements;
+    elements *= size;
+  }
+  return bias;
+}
+
+// Query, keys, values, lengths, bias and iteration are inputs `query` and those behind it.
 inline DotProductSizes MakeDotProductSizes(const LocalNode& node, size_t query) {
   const LocalTensor &q = Input(node, query), &keys = Input(node, query + 1), &values = Input(node, query + 2);
   DotProductSizes sizes;
@@ -38,12 +51,17 @@ inline DotProductSizes MakeDotProductSizes(const LocalNode& node, size_t query) 
   sizes.depth = q.shape()[3];
   sizes.channels = values.shape()[3];
   sizes.heads_of_group = q.global[2] / keys.global[2];
+  sizes.first_sample = node.attributes.Int("first_sample") + q.box.offset[0];
+  sizes.all_queries = q.global[1];
+  sizes.all_heads = q.global[2];
   sizes.first_query = q.box.offset[1];
   sizes.first_head = q.box.offset[2];
   sizes.first_group = keys.box.offset[2];
   sizes.causal = node.attributes.Bool("causal");
   const double scale = node.attributes.Float("scale");
   sizes.scale = scale == 0 ? 1 / std::sqrt(static_cast<double>(q.global[3])) : scale;
+  const size_t bias = query + DotProductForward::kBias;
+  if (HasInput(node, bias)) sizes.bias = MakeScoreBias(InputShape(node, bias));
   return sizes;
 }
 

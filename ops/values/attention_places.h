@@ -20,15 +20,17 @@ struct AttentionContextGrad {
   enum Output : size_t { kDquery, kDkeys, kDvalues, kDv, kDgain, kDbias };
 };
 
-// scaled_dot_product_attention_forward(query, keys, values, lengths?) -> output, lse
+// scaled_dot_product_attention_forward(query, keys, values, lengths?, bias?, iteration?) -> output, lse
 struct DotProductForward {
-  enum Input : size_t { kQuery, kKeys, kValues, kLengths };
+  enum Input : size_t { kQuery, kKeys, kValues, kLengths, kBias, kIteration };
   enum Output : size_t { kOutput, kLse };
 };
 
-// scaled_dot_product_attention_grad(doutput, output, lse, query, keys, values, lengths?) -> dquery, dkeys, dvalues
+// scaled_dot_product_attention_grad(doutput, output, lse, query, keys, values, lengths?, bias?, iteration?)
+// -> dquery, dkeys, dvalues
+// scaled_dot_product_attention_bias_grad(the same) -> dbias
 struct DotProductGrad {
-  enum Input : size_t { kDoutput, kOutput, kLse, kQuery, kKeys, kValues, kLengths };
+  enum Input : size_t { kDoutput, kOutput, kLse, kQuery, kKeys, kValues, kLengths, kBias, kIteration };
   enum Output : size_t { kDquery, kDkeys, kDvalues };
 };
 

@@ -24,7 +24,9 @@ size_t FollowedInputs(const Node& node) {
 
 double LargestMagnitude(const std::vector<double>& elements) {
   double largest = 0;
-  for (double element : elements) largest = std::max(largest, std::abs(element));
+  for (const double element : elements) {
+    if (std::isfinite(element)) largest = std::max(largest, std::abs(element));
+  }
   return largest;
 }
 

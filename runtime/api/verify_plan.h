@@ -132,8 +132,9 @@ class PlanVerifier {
   // `allowed`: of max|b|, or of `floor` times `rest_of`, which is how large the numbers are that b is the rest of.
   TensorDifference Compare(TensorDifference::Kind kind, const std::string& name, const std::vector<double>& a,
                            const std::vector<double>& b, double rest_of, double allowed) const;
-  // Replaces what an accuracy of the serial graph may differ by. `comparison`: of the values before it.
-  absl::Status AllowUndecided(const Node& node, const StepComparison& comparison, TensorDifference& accuracy) const;
+  // Replaces what a result of the serial graph may differ by if its node is an accuracy, or one over a number.
+  // `comparison`: of the values before it.
+  absl::Status AllowUndecided(const Node& node, const StepComparison& comparison, TensorDifference& tensor) const;
 
   const VerifyPlanOptions options_;
   std::unique_ptr<Session> serial_, plan_;

@@ -20,12 +20,14 @@ using Pair = TensorDifference::Pair;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kRoundingsOfSums = 64;
+constexpr char kQuotient[] = "over";  // what an accuracy may be divided by is a value of the graph
 
-// Infinite where one of the two is not finite, or the sizes differ.
+// Infinite where one of the two is not finite and not what the other is, or the sizes differ.
 double LargestDifference(const std::vector<double>& a, const std::vector<double>& b) {
   if (a.size() != b.size()) return kInfinity;
   double largest = 0;
   for (size_t i = 0; i < a.size(); ++i) {
+    if (a[i] == b[i]) continue;  // also if both are the same infinity
     const double difference = std::abs(a[i] - b[i]);
     if (!std::isfinite(difference)) return kInfinity;
     largest = std::max(largest, difference);
@@ -93,19 +95,34 @@ absl::StatusOr<WholeValue> PlanVerifier::PlanValue(const Forward& value, size_t 
 }
 
 absl::Status PlanVerifier::AllowUndecided(const Node& node, const StepComparison& comparison,
-                                          TensorDifference& accuracy) const {
+                                          TensorDifference& tensor) const {
   const Graph& graph = serial_->graph(kTrainEntry);
+  const Node* accuracy = &node;
+  CountedRows counted;
+  if (node.op->name == kQuotient) {
+    accuracy = &graph.node(graph.value(node.inputs[0]).producer);
+    ASSIGN_OR_RETURN(const WholeValue divisor, serial_->Observed(graph.value(node.inputs[1]).name));
+    counted.divisor = std::abs(divisor.elements[0]);
+  }
+  if (accuracy->op->role != Role::kAccuracy) return absl::OkStatus();
   std::vector<WholeValue> inputs;  // logits, labels, weights
-  for (const ValueId input : node.inputs) {
+  for (const ValueId input : accuracy->inputs) {
     if (input == kNoValue) break;
     ASSIGN_OR_RETURN(WholeValue value, serial_->Observed(graph.value(input).name));
     inputs.push_back(std::move(value));
   }
+  const Attributes& attributes = accuracy->attributes;
+  counted.top = attributes.Int("top");
+  if (attributes.Has("ignore_index")) counted.ignored = attributes.Int("ignore_index");
+  if (attributes.String("reduction") == "mean") {
+    const int64_t batch = attributes.Int("batch"), samples = inputs[1].shape[0];
+    const auto rows = static_cast<double>(inputs[1].elements.size());
+    counted.divisor *= rows / static_cast<double>(samples) * static_cast<double>(batch == 0 ? samples : batch);
+  }
   const double least = options_.tolerance * LargestMagnitude(inputs[0].elements);
-  const double error = std::max(least, AllowedFor(comparison, Kind::kForward, graph.value(node.inputs[0]).name));
-  const int64_t batch = node.attributes.Int("batch"), samples = batch == 0 ? inputs[0].shape[0] : batch;
-  accuracy.allowed = UndecidedAccuracy(inputs[0], inputs[1], inputs.size() > 2 ? &inputs[2] : nullptr,
-                                       static_cast<double>(samples), 2 * error);
+  const double error = std::max(least, AllowedFor(comparison, Kind::kForward, graph.value(accuracy->inputs[0]).name));
+  tensor.allowed =
+      UndecidedAccuracy(inputs[0], inputs[1], inputs.size() > 2 ? &inputs[2] : nullptr, counted, 2 * error);
   return absl::OkStatus();
 }
 
@@ -119,7 +136,7 @@ absl::Status PlanVerifier::CompareForward(const StepScale& scale, StepComparison
     const double added = node.inputs.empty() ? scale.Update(value.serial) : 0;
     TensorDifference tensor = Compare(Kind::kForward, value.serial, plan.elements, serial.elements,
                                       std::max(scale.Forward(value.serial), added), options_.tolerance);
-    if (node.op->role == Role::kAccuracy) RETURN_IF_ERROR(AllowUndecided(node, comparison, tensor));
+    RETURN_IF_ERROR(AllowUndecided(node, comparison, tensor));
     tensor.replicas_equal = plan.replicas_equal;
     comparison.tensors.push_back(std::move(tensor));
   }
@@ -142,7 +159,7 @@ absl::Status PlanVerifier::CompareResults(const StepScale& scale, StepComparison
     TensorDifference tensor = Compare(Kind::kResult, result.name, {result.plan}, {result.serial},
                                       scale.Forward(value.name), options_.tolerance);
     const Node& node = graph.node(value.producer);
-    if (node.op->role == Role::kAccuracy) RETURN_IF_ERROR(AllowUndecided(node, comparison, tensor));
+    RETURN_IF_ERROR(AllowUndecided(node, comparison, tensor));
     comparison.tensors.push_back(std::move(tensor));
     RETURN_IF_ERROR(at_end(Pair::kSerialOwnLaunch, *serial_, r, result.serial));
     RETURN_IF_ERROR(at_end(Pair::kPlanOwnLaunch, *plan_, r, result.plan));
@@ -269,7 +286,7 @@ absl::Status PlanVerifier::CompareReference(const StepScale& scale, StepComparis
     TensorDifference tensor =
         Compare(Kind::kForward, name, serial, reference, scale.Forward(name), options_.reference_tolerance);
     const Node& node = graph.node(graph.value(graph.Find(name)).producer);
-    if (node.op->role == Role::kAccuracy) RETURN_IF_ERROR(AllowUndecided(node, comparison, tensor));
+    RETURN_IF_ERROR(AllowUndecided(node, comparison, tensor));
     return add(std::move(tensor));
   };
   visitor.gradient = [&](const std::string& parameter, const std::vector<double>& reference) -> absl::Status {

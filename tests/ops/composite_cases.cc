@@ -26,8 +26,11 @@ void AddComposites(Cases& cases) {
   cases.Add("attention", "lengths", {}, {query, keys, values, Free({4}), Free({1}), Free({4}), Integers({3}, 6)});
 
   const CaseInput heads = Free({3, 4, 4, 3}), grouped = Free({3, 5, 2, 3}), weighed = Free({3, 5, 2, 2});
-  cases.Add("scaled_dot_product_attention", "plain", {}, {heads, grouped, weighed, none});
-  cases.Add("scaled_dot_product_attention", "masked", {{"causal", true}}, {heads, grouped, weighed, Integers({3}, 6)});
+  const std::string dot_product = "scaled_dot_product_attention";
+  cases.Add(dot_product, "plain", {}, {heads, grouped, weighed, none, none, none});
+  cases.Add(dot_product, "masked", {{"causal", true}}, {heads, grouped, weighed, Integers({3}, 6), none, none});
+  cases.Add(dot_product, "biased", {}, {heads, grouped, weighed, none, Free({4, 4, 5}), none});
+  cases.Add(dot_product, "dropped", {{"dropout_rate", 0.25}}, {heads, grouped, weighed, none, none, none});
 
   const CaseInput divisor{{DType::kF64, {5, 1}}, true, Fill::kUniform, 0.5, 2};
   for (const char* op : {"add", "mul", "sub", "maximum", "div"}) {

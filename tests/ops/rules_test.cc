@@ -408,19 +408,48 @@ TEST(Rules, DotProductAttentionIsSplitBySamplesHeadsQueriesAndChannels) {
   const TensorType query = F({6, 2, 4, 3}), keys = F({6, 5, 2, 3}), values = F({6, 5, 2, 7}), output = F({6, 2, 4, 7});
   const TensorType lse = F({6, 4, 2}), lengths{DType::kI32, {6}}, one_keys = F({6, 5, 1, 3}), one = F({6, 5, 1, 7});
   const std::string op = "scaled_dot_product_attention";
-  EXPECT_EQ(RuleTexts(op, {}, {query, keys, values, lengths}),
-            (Texts{"samples: S0 S0 S0 S0 -> S0", "heads: S2/2 S2 S2 R -> S2/2", "dimension1: S1 R R R -> S1",
-                   "channels: R R S3 R -> S3"}));
-  EXPECT_EQ(RuleTexts(op + "_forward", {}, {query, keys, values, lengths}),
-            (Texts{"samples: S0 S0 S0 S0 -> S0 S0", "heads: S2/2 S2 S2 R -> S2/2 S1/2", "dimension1: S1 R R R -> S1 S2",
-                   "channels: R R S3 R -> S3 R"}));
-  EXPECT_EQ(RuleTexts(op + "_grad", {}, {output, output, lse, query, keys, values, lengths}),
-            (Texts{"samples: S0 S0 S0 S0 S0 S0 S0 -> S0 S0 S0", "heads: S2/2 S2/2 S1/2 S2/2 S2 S2 R -> S2/2 S2 S2",
-                   "dimension1: S1 S1 S2 S1 R R R -> S1 P P", "channels: S3 S3 R R R S3 R -> P P S3",
-                   "partial: P R R R R R R -> P P P"}));
-  EXPECT_EQ(RuleTexts(op + "_forward", {}, {query, one_keys, one, lengths})[1], "heads: S2 R R R -> S2 S1");
-  EXPECT_EQ(RuleTexts(op + "_grad", {}, {output, output, lse, query, one_keys, one, lengths})[1],
-            "heads: S2 S2 S1 S2 R R R -> S2 P P");
+  EXPECT_EQ(RuleTexts(op, {}, {query, keys, values, lengths, std::nullopt, std::nullopt}),
+            (Texts{"samples: S0 S0 S0 S0 R R -> S0", "heads: S2/2 S2 S2 R R R -> S2/2",
+                   "dimension1: S1 R R R R R -> S1", "channels: R R S3 R R R -> S3"}));
+  EXPECT_EQ(RuleTexts(op + "_forward", {}, {query, keys, values, lengths, std::nullopt, std::nullopt}),
+            (Texts{"samples: S0 S0 S0 S0 R R -> S0 S0", "heads: S2/2 S2 S2 R R R -> S2/2 S1/2",
+                   "dimension1: S1 R R R R R -> S1 S2", "channels: R R S3 R R R -> S3 R"}));
+  EXPECT_EQ(
+      RuleTexts(op + "_grad", {}, {output, output, lse, query, keys, values, lengths, std::nullopt, std::nullopt}),
+      (Texts{"samples: S0 S0 S0 S0 S0 S0 S0 R R -> S0 S0 S0", "heads: S2/2 S2/2 S1/2 S2/2 S2 S2 R R R -> S2/2 S2 S2",
+             "dimension1: S1 S1 S2 S1 R R R R R -> S1 P P", "channels: S3 S3 R R R S3 R R R -> P P S3",
+             "partial: P R R R R R R R R -> P P P"}));
+  EXPECT_EQ(RuleTexts(op + "_forward", {}, {query, one_keys, one, lengths, std::nullopt, std::nullopt})[1],
+            "heads: S2 R R R R R -> S2 S1");
+  EXPECT_EQ(
+      RuleTexts(op + "_grad", {}, {output, output, lse, query, one_keys, one, lengths, std::nullopt, std::nullopt})[1],
+      "heads: S2 S2 S1 S2 R R R R R -> S2 P P");
+}
+
+// A bias is cut where it differs, and where it does not its gradient is a sum.
+TEST(Rules, TheBiasOfAttentionIsCutWithTheScores) {
+  const TensorType query = F({6, 2, 4, 3}), keys = F({6, 5, 2, 3}), values = F({6, 5, 2, 7}), output = F({6, 2, 4, 7});
+  const TensorType lse = F({6, 4, 2}), every = F({6, 4, 2, 5}), of_places = F({2, 5}), of_keys = F({6, 1, 1, 5});
+  const std::string op = "scaled_dot_product_attention";
+  const auto forward = [&](const TensorType& bias) {
+    return RuleTexts(op, {}, {query, keys, values, std::nullopt, bias, std::nullopt});
+  };
+  const auto back = [&](const TensorType& bias) {
+    return RuleTexts(op + "_bias_grad", {},
+                     {output, output, lse, query, keys, values, std::nullopt, bias, std::nullopt});
+  };
+  EXPECT_EQ(forward(every), (Texts{"samples: S0 S0 S0 S0 S0 R -> S0", "heads: S2/2 S2 S2 R S1/2 R -> S2/2",
+                                   "dimension1: S1 R R R S2 R -> S1", "channels: R R S3 R R R -> S3"}));
+  EXPECT_EQ(forward(of_places), (Texts{"samples: S0 S0 S0 S0 R R -> S0", "heads: S2/2 S2 S2 R R R -> S2/2",
+                                       "dimension1: S1 R R R S0 R -> S1", "channels: R R S3 R R R -> S3"}));
+  EXPECT_EQ(back(every),
+            (Texts{"samples: S0 S0 S0 S0 S0 S0 S0 S0 R -> S0", "heads: S2/2 S2/2 S1/2 S2/2 S2 S2 R S1/2 R -> S1/2",
+                   "dimension1: S1 S1 S2 S1 R R R S2 R -> S2", "channels: S3 S3 R R R S3 R R R -> P",
+                   "partial: P R R R R R R R R -> P"}));
+  EXPECT_EQ(back(of_keys),
+            (Texts{"samples: S0 S0 S0 S0 S0 S0 S0 S0 R -> S0", "heads: S2/2 S2/2 S1/2 S2/2 S2 S2 R R R -> P",
+                   "dimension1: S1 S1 S2 S1 R R R R R -> P", "channels: S3 S3 R R R S3 R R R -> P",
+                   "partial: P R R R R R R R R -> P"}));
 }
 
 TEST(Rules, SampledSoftmaxIsSplitByRows) {

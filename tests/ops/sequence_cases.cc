@@ -42,23 +42,43 @@ void AddAttention(Cases& cases) {
 void AddDotProductAttention(Cases& cases) {
   const std::string op = "scaled_dot_product_attention_forward";
   const CaseInput query = Free({3, 4, 4, 3}), keys = Free({3, 5, 2, 3}), values = Free({3, 5, 2, 2});
-  const CaseInput lengths{{DType::kI32, {3}}, false, Fill::kIntegers, 1, 6};
+  const CaseInput of_one = Free({3, 5, 1, 3}), values_of_one = Free({3, 5, 1, 2});
+  const CaseInput lengths{{DType::kI32, {3}}, false, Fill::kIntegers, 1, 6}, step = Integers({}, 5);
   const Attributes causal = {{"causal", true}, {"scale", 0.75}};
-  cases.Add(op, "plain", {}, {query, keys, values, std::nullopt}, {1});
-  cases.Add(op, "causal", causal, {query, keys, values, std::nullopt}, {1});
-  cases.Add(op, "lengths", {}, {query, keys, values, lengths}, {1});
-  cases.Add(op, "causal_lengths", causal, {query, keys, values, lengths}, {1});
-  cases.Add(op, "one_group", {}, {query, Free({3, 5, 1, 3}), Free({3, 5, 1, 2}), std::nullopt}, {1});
-  cases.Add(op, "one", {}, {Free({1, 1, 1, 3}), Free({1, 1, 1, 3}), Free({1, 1, 1, 2}), std::nullopt}, {1});
+  const Attributes dropping = {{"dropout_rate", 0.3}, {"key", "dropped"}, {"first_sample", int64_t{5}}};
+  const std::optional<CaseInput> no;
+  cases.Add(op, "plain", {}, {query, keys, values, no, no, no}, {1});
+  cases.Add(op, "causal", causal, {query, keys, values, no, no, no}, {1});
+  cases.Add(op, "lengths", {}, {query, keys, values, lengths, no, no}, {1});
+  cases.Add(op, "causal_lengths", causal, {query, keys, values, lengths, no, no}, {1});
+  cases.Add(op, "one_group", {}, {query, of_one, values_of_one, no, no, no}, {1});
+  cases.Add(op, "one", {}, {Free({1, 1, 1, 3}), Free({1, 1, 1, 3}), Free({1, 1, 1, 2}), no, no, no}, {1});
+  cases.Add(op, "bias", {}, {query, keys, values, no, Free({3, 4, 4, 5}), no}, {1});
+  cases.Add(op, "bias_of_places", causal, {query, keys, values, lengths, Free({4, 4, 5}), no}, {1});
+  cases.Add(op, "bias_of_keys", {}, {query, keys, values, lengths, Free({3, 1, 1, 5}), no}, {1});
+  cases.Add(op, "bias_of_one_group", {}, {query, of_one, values_of_one, no, Free({1, 4, 1, 5}), no}, {1});
+  cases.Add(op, "bias_of_queries", causal, {query, keys, values, no, Free({4, 1}), no}, {1});
+  cases.Add(op, "dropout", dropping, {query, keys, values, no, no, step}, {1});
+  cases.Add(op, "dropout_bias", dropping, {query, of_one, values_of_one, lengths, Free({4, 4, 5}), no}, {1});
 }
 
 void AddDotProductAttentionGradients(Cases& cases) {
   const std::string op = "scaled_dot_product_attention_grad";
   const CaseInput query = Fixed({3, 4, 4, 3}), keys = Fixed({3, 5, 2, 3}), values = Fixed({3, 5, 2, 2});
-  const CaseInput output = Fixed({3, 4, 4, 2}), lse = Fixed({3, 4, 4}, 1, 2);
-  cases.Add(op, "plain", {}, {output, output, lse, query, keys, values, std::nullopt});
-  cases.Add(op, "causal_lengths", {{"causal", true}, {"scale", 0.75}},
-            {output, output, lse, query, keys, values, Integers({3}, 6)});
+  const CaseInput output = Fixed({3, 4, 4, 2}), lse = Fixed({3, 4, 4}, 1, 2), lengths = Integers({3}, 6);
+  const Attributes causal = {{"causal", true}, {"scale", 0.75}};
+  const Attributes dropping = {{"dropout_rate", 0.3}, {"key", "dropped"}};
+  const std::optional<CaseInput> no;
+  cases.Add(op, "plain", {}, {output, output, lse, query, keys, values, no, no, no});
+  cases.Add(op, "causal_lengths", causal, {output, output, lse, query, keys, values, lengths, no, no});
+  for (const char* const each : {"scaled_dot_product_attention_grad", "scaled_dot_product_attention_bias_grad"}) {
+    const CaseInput every = Fixed({3, 4, 4, 5}), of_places = Fixed({4, 4, 5}), of_keys = Fixed({3, 1, 1, 5});
+    cases.Add(each, "bias", {}, {output, output, lse, query, keys, values, no, every, no});
+    cases.Add(each, "bias_of_places", causal, {output, output, lse, query, keys, values, lengths, of_places, no});
+    cases.Add(each, "bias_of_keys", {}, {output, output, lse, query, keys, values, no, of_keys, no});
+    cases.Add(each, "dropout", dropping,
+              {output, output, lse, query, keys, values, lengths, of_places, Integers({}, 5)});
+  }
 }
 
 void AddAttentionGradients(Cases& cases) {

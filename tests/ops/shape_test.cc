@@ -242,14 +242,25 @@ std::vector<ShapeCase> DotProductAttentionCases() {
   const auto narrow = [](const TensorType& type) { return TensorType{DType::kBF16, type.shape}; };
   const std::string op = "scaled_dot_product_attention";
   return {
-      {op, {}, {query, keys, values, std::nullopt}, {output}},
-      {op, {{"causal", true}, {"scale", 2.0}}, {query, keys, values, lengths}, {output}},
-      {op + "_forward", {}, {query, keys, values, lengths}, {output, lse}},
-      {op + "_forward", {}, {narrow(query), narrow(keys), narrow(values), std::nullopt}, {narrow(output), lse}},
+      {op, {}, {query, keys, values, std::nullopt, std::nullopt, std::nullopt}, {output}},
+      {op, {{"causal", true}, {"scale", 2.0}}, {query, keys, values, lengths, F32({6, 4, 2, 5}), I32({})}, {output}},
+      {op, {}, {query, keys, values, std::nullopt, F32({4, 1, 5}), std::nullopt}, {output}},
+      {op, {}, {query, keys, values, std::nullopt, F32({}), std::nullopt}, {output}},
+      {op + "_forward", {}, {query, keys, values, lengths, std::nullopt, std::nullopt}, {output, lse}},
+      {op + "_forward",
+       {},
+       {narrow(query), narrow(keys), narrow(values), std::nullopt, F32({2, 5}), std::nullopt},
+       {narrow(output), lse}},
       {op + "_grad",
        {},
-       {narrow(output), narrow(output), lse, narrow(query), narrow(keys), narrow(values), lengths},
+       {narrow(output), narrow(output), lse, narrow(query), narrow(keys), narrow(values), lengths, std::nullopt,
+        std::nullopt},
        {narrow(query), narrow(keys), narrow(values)}},
+      {op + "_bias_grad",
+       {},
+       {narrow(output), narrow(output), lse, narrow(query), narrow(keys), narrow(values), lengths, F32({2, 5}),
+        I32({})},
+       {F32({2, 5})}},
   };
 }
 
@@ -423,9 +434,9 @@ TEST(Flops, OfDotProductAttention) {
   for (const bool causal : {false, true}) {
     const Attributes attributes{{"causal", causal}};
     const double pairs = 3 * 2 * 5 * 4 * (causal ? 0.5 : 1);
-    const NodeView node{attributes, {&query, &keys, &values, nullptr}, {}};
+    const NodeView node{attributes, {&query, &keys, &values, nullptr, nullptr, nullptr}, {}};
     EXPECT_EQ(Ops().Find("scaled_dot_product_attention")->flops(node), pairs * (2 * 7 + 2 * 6 + 20));
-    const NodeView back{attributes, {&output, &output, &lse, &query, &keys, &values, nullptr}, {}};
+    const NodeView back{attributes, {&output, &output, &lse, &query, &keys, &values, nullptr, nullptr, nullptr}, {}};
     EXPECT_EQ(Ops().Find("scaled_dot_product_attention_grad")->flops(back), pairs * (3 * 2 * 7 + 2 * 2 * 6 + 20));
   }
 }

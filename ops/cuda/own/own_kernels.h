@@ -27,6 +27,7 @@ absl::StatusOr<PreparedCudaKernel> CudaAttentionContextGrad(const LocalNode& nod
 // dot_product_attention.cc
 absl::StatusOr<PreparedCudaKernel> CudaDotProductForward(const LocalNode& node);
 absl::StatusOr<PreparedCudaKernel> CudaDotProductGrad(const LocalNode& node);
+absl::StatusOr<PreparedCudaKernel> CudaDotProductBiasGrad(const LocalNode& node);
 
 // shaping.cc
 absl::StatusOr<PreparedCudaKernel> CudaReshape(const LocalNode& node);

@@ -16,6 +16,7 @@ OpDefinition BatchMatMulOp();
 OpDefinition ScaledDotProductAttentionOp();
 OpDefinition ScaledDotProductAttentionForwardOp();
 OpDefinition ScaledDotProductAttentionGradOp();
+OpDefinition ScaledDotProductAttentionBiasGradOp();
 // lstm.cc
 OpDefinition LstmOp();
 OpDefinition LstmStepsOp();

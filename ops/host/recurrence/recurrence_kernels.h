@@ -13,6 +13,7 @@ absl::StatusOr<PreparedKernel> FastAttentionContextGrad(const LocalNode& node);
 // dot_product_attention.cc
 absl::StatusOr<PreparedKernel> FastDotProductForward(const LocalNode& node);
 absl::StatusOr<PreparedKernel> FastDotProductGrad(const LocalNode& node);
+absl::StatusOr<PreparedKernel> FastDotProductBiasGrad(const LocalNode& node);
 
 // lstm.cc
 absl::StatusOr<PreparedKernel> FastLstmSteps(const LocalNode& node);

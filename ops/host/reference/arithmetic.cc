@@ -2,9 +2,9 @@
 #include <vector>
 
 #include "graph/ir/op_definition.h"
-#include "ops/functors/dropout.h"
 #include "ops/functors/elementwise.h"
 #include "ops/host/kernel/global_index.h"
+#include "ops/host/kernel/node_dropout.h"
 #include "ops/host/reference/reference_kernels.h"
 #include "ops/values/node_geometry.h"
 #include "ops/values/pixel_scale.h"
@@ -129,23 +129,15 @@ absl::StatusOr<PreparedKernel> ReferenceBiasGradRelu(const LocalNode& node) {
 
 absl::StatusOr<PreparedKernel> ReferenceDropout(const LocalNode& node) {
   const LocalTensor x = node.outputs[0];
-  const double rate = node.attributes.Float("rate");
   const int64_t first_sample = node.attributes.Int("first_sample");
-  const std::string& key_name = node.attributes.String("key");
-  const std::string name = key_name.empty() ? node.name : key_name;
-  return PreparedFloating(x.dtype, [=]<typename T>(const KernelArguments& a) {
-    const uint64_t key = PhiloxKey(a.seed, name);
-    const int32_t* iteration_input = In<int32_t>(a, 1);
-    const uint64_t iteration = iteration_input == nullptr ? 0 : static_cast<uint64_t>(*iteration_input);
-    const T scale = static_cast<T>(1 / (1 - rate));
+  return PreparedFloating(x.dtype, [=, dropout = NodeDropout(node, "rate", 1)]<typename T>(const KernelArguments& a) {
+    const DropoutStep step = dropout.Of(a);
     const GlobalRows rows(x, first_sample);
     for (int64_t r = 0; r < rows.count; ++r) {
       const uint64_t start = rows.Start(r);
       for (int64_t i = 0; i < rows.length; ++i) {
-        const uint64_t index = start + static_cast<uint64_t>(i);
-        const uint32_t word = RandomBlock(key, iteration, index / 4).lane[index % 4];
         const int64_t local = r * rows.length + i;
-        Out<T>(a, 0)[local] = Dropout(In<T>(a, 0)[local], word, DropoutThreshold(rate), scale);
+        Out<T>(a, 0)[local] = step.Of(In<T>(a, 0)[local], start + static_cast<uint64_t>(i));
       }
     }
   });

@@ -88,6 +88,7 @@ absl::StatusOr<PreparedKernel> ReferenceAttentionContextGrad(const LocalNode& no
 // dot_product_attention.cc
 absl::StatusOr<PreparedKernel> ReferenceDotProductForward(const LocalNode& node);
 absl::StatusOr<PreparedKernel> ReferenceDotProductGrad(const LocalNode& node);
+absl::StatusOr<PreparedKernel> ReferenceDotProductBiasGrad(const LocalNode& node);
 
 // lstm.cc
 absl::StatusOr<PreparedKernel> ReferenceLstmSteps(const LocalNode& node);

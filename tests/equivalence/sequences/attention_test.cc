@@ -1,6 +1,6 @@
-// A block of a transformer, whose four heads share two groups of keys and values behind a causal mask. Under splits of
-// samples, heads, positions and channels it gives what one rank gives, and heads follow from the splits of the products
-// around them.
+// A block of a transformer, whose four heads share two groups of keys and values behind a causal mask, have a bias for
+// each pair of positions and drop some probabilities. Under splits of samples, heads, positions and channels it gives
+// what one rank gives, and heads follow from the splits of the products around them.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -40,8 +40,9 @@ absl::StatusOr<Model> MakeBlock() {
                  {{"shape", IntList{kSamples, kPlaces, count, kDepth}}});
   };
   const ValueId query = heads("query", kHeads), keys = heads("keys", kGroups), values = heads("values", kGroups);
-  const ValueId attention =
-      b.Add("attention", "scaled_dot_product_attention", {query, keys, values, kNoValue}, {{"causal", true}});
+  const ValueId places = b.Parameter("places", {kHeads, kPlaces, kPlaces}, "uniform", 2);
+  const ValueId attention = b.Add("attention", "scaled_dot_product_attention", {query, keys, values, kNoValue, places},
+                                  {{"causal", true}, {"dropout_rate", 0.2}});
   const ValueId joined = b.Add("joined", "reshape", {attention}, {{"shape", IntList{kSamples, kPlaces, -1}}});
   const ValueId y = LayerNorm(b, "last_norm", b.Add("both", "add", {x, b.MatMul("project", joined, kChannels)}));
   Model model;
@@ -114,7 +115,7 @@ TEST(TransformerBlock, HeadsFollowFromTheProductsAroundThem) {
   const LayerBytes moved = BytesOfLayers(program);
   EXPECT_TRUE(moved.contains({"reduce_scatter", "project"}));
   for (const auto& [move, bytes] : moved) {
-    for (const char* const name : {"query", "keys", "values", "attention", "joined"}) {
+    for (const char* const name : {"query", "keys", "values", "places", "attention", "joined"}) {
       EXPECT_NE(move.second.rfind(name, 0), 0u) << move.first << " of " << move.second << ": " << bytes;
     }
   }

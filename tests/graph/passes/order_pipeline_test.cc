@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "graph/make_program.h"
+#include "graph/text/text.h"
 #include "ops/registry.h"
 #include "tests/graph/two_layers.h"
 
@@ -63,6 +64,24 @@ TEST(OrderPipeline, WithoutStagesMicroBatchesFollowEachOther) {
   ASSERT_TRUE(program.ok()) << program.status();
   EXPECT_EQ(TasksOfStage0(program->graph(kTrainEntry)), "F0 B0 F1 B1 F2 B2 F3 B3 ");
   EXPECT_EQ(Order(program->graph(kTrainEntry), "z", Phase::kForward), "0123");
+}
+
+// The divisor is a number of all micro-batches, and their backward passes still begin as early as without it.
+TEST(OrderPipeline, ALossOverACountOfLabelsWaitsForNoForwardPass) {
+  std::string text = ToText(TwoLayers().graph);
+  const std::string loss = "softmax_cross_entropy(%z, %t, _)";
+  text.replace(text.find(loss), loss.size(), loss + " ignore_index=-100");
+  Model model;
+  model.graph = ParseText(text, Ops()).value();
+  Strategy one_stage;
+  one_stage.pipeline.micro_batches = 4;
+  for (const auto& [strategy, tasks] : std::vector<std::pair<Strategy, std::string>>{
+           {one_stage, "F0 B0 F1 B1 F2 B2 F3 B3 "},
+           {TwoStages(PipelineOrder::kOneForwardOneBackward, 4), "F0 F1 B0 F2 B1 F3 B2 B3 "}}) {
+    const absl::StatusOr<Program> program = MakeProgram(model, strategy, Ops(), {.verify_passes = true});
+    ASSERT_TRUE(program.ok()) << program.status();
+    EXPECT_EQ(TasksOfStage0(program->graph(kTrainEntry)), tasks);
+  }
 }
 
 TEST(OrderPipeline, StagesThatFormACycleAreRefused) {

@@ -128,8 +128,27 @@ void AddDotProductAttention(CaseTable& table) {
     const auto lengths = s.has_lengths ? std::optional(I32({s.samples})) : std::nullopt;
     for (const bool causal : {false, true}) {
       const Attributes attributes{{"causal", causal}, {"scale", causal ? 0.25 : 0.0}};
-      table.Add("scaled_dot_product_attention_forward", attributes, {query, keys, values, lengths});
-      table.Add("scaled_dot_product_attention_grad", attributes, {output, output, lse, query, keys, values, lengths});
+      const std::string op = "scaled_dot_product_attention";
+      const std::optional<TensorType> no;
+      table.Add(op + "_forward", attributes, {query, keys, values, lengths, no, no});
+      table.Add(op + "_grad", attributes, {output, output, lse, query, keys, values, lengths, no, no});
+      Attributes dropping = attributes;
+      dropping.Set("dropout_rate", 0.3);
+      dropping.Set("key", std::string("forward"));
+      dropping.Set("first_sample", int64_t{5});
+      table.Add(op + "_forward", dropping, {query, keys, values, lengths, no, I32({})});
+      table.Add(op + "_grad", dropping, {output, output, lse, query, keys, values, lengths, no, I32({})});
+      const std::vector<Shape> biases = {{s.samples, s.heads, s.queries, s.keys},
+                                         {s.heads, s.queries, s.keys},
+                                         {s.samples, 1, 1, s.keys},
+                                         {s.heads, s.queries, 1}};
+      for (const Shape& shape : biases) {
+        const TensorType bias = F32(shape);
+        table.Add(op + "_forward", attributes, {query, keys, values, lengths, bias, no});
+        table.Add(op + "_grad", attributes, {output, output, lse, query, keys, values, lengths, bias, no});
+        table.Add(op + "_bias_grad", attributes, {output, output, lse, query, keys, values, lengths, bias, no});
+        table.Add(op + "_bias_grad", dropping, {output, output, lse, query, keys, values, lengths, bias, I32({})});
+      }
     }
   }
 }

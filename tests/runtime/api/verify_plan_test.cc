@@ -6,7 +6,9 @@
 #include <cstring>
 
 #include "graph/ir/op_definition.h"
+#include "graph/make_program.h"
 #include "graph/read/graph_assembler.h"
+#include "ops/graph_builder.h"
 #include "ops/registry.h"
 #include "tests/runtime/api/session_fixture.h"
 #include "tests/runtime/api/wrong_gradient.h"
@@ -198,6 +200,43 @@ TEST(VerifyPlan, TiesOfClassesAreNoDifference) {
   const TensorDifference& accuracy = Find(*comparison, Kind::kForward, "accuracy");
   EXPECT_GT(accuracy.difference, 0.5);
   EXPECT_TRUE(accuracy.agrees()) << ToString(accuracy);
+}
+
+// The same of places of sequences, some of which are ignored, so that the accuracy is a sum over a number of the graph.
+TEST(VerifyPlan, TiesOfPlacesThatCountAreNoDifference) {
+  GraphBuilder b(Ops());
+  const ValueId x = b.Input("x", DType::kF32, {4, 2, 3}), labels = b.Input("labels", DType::kI32, {4, 2});
+  const ValueId logits = b.Add("logits", "matmul", {x, b.Parameter("w", {3, 4}, "constant", 0)});
+  const Attributes ignoring = {{"ignore_index", int64_t{-100}}};
+  Model model;
+  model.graph = b.Build(b.Add("loss", "softmax_cross_entropy", {logits, labels}, ignoring),
+                        {b.Add("accuracy", "accuracy", {logits, labels}, ignoring)})
+                    .value();
+  Strategy strategy;
+  strategy.mesh = {{{"data", 2}}};
+  strategy.ops.push_back({"*", {{"data", AxisConfig{"samples", 0, {}}}}, {}});
+  const auto verifier =
+      Start(*MakeProgram(model, {}, Ops(), {}), *MakeProgram(model, strategy, Ops(), {}), Options(false));
+  HostTensor w{DType::kF32, {3, 4}, std::vector<char>(12 * sizeof(float))}, ones = w, of_places = w;
+  ones.shape = {4, 2, 3};
+  ones.bytes.resize(24 * sizeof(float));
+  of_places = {DType::kI32, {4, 2}, std::vector<char>(8 * sizeof(int32_t))};
+  for (int64_t i = 0; i < 24; ++i) SetElement(ones, i, 1.0f);
+  for (int64_t i = 0; i < 12; ++i) SetElement(w, i, i % 4 < 2 ? 1.0f : -1.0f);
+  for (const int64_t i : {1, 4, 5}) SetElement(of_places, i, int32_t{-100});
+  ASSERT_TRUE(verifier->serial().WriteState("w", w).ok());
+  SetElement(w, 1, 1 + 1e-6f);  // the second class of the plan
+  ASSERT_TRUE(verifier->plan().WriteState("w", w).ok());
+  ASSERT_TRUE(verifier->StageInput("x", ones).ok());
+  ASSERT_TRUE(verifier->StageInput("labels", of_places).ok());
+  const auto comparison = verifier->Step();
+  ASSERT_TRUE(comparison.ok()) << comparison.status();
+  for (const char* const name : {"accuracy", "accuracy@mean"}) {
+    const TensorDifference& tensor = Find(*comparison, Kind::kForward, name);
+    EXPECT_EQ(tensor.difference, tensor.name == "accuracy" ? 5 : 1) << name;
+    EXPECT_TRUE(tensor.agrees()) << ToString(tensor);
+  }
+  EXPECT_TRUE(Find(*comparison, Kind::kResult, "accuracy").agrees());
 }
 
 // A plan with another weight differs first where the weight is read, not somewhere behind it.

@@ -21,7 +21,8 @@ class Bert {
                  .width = options.width,
                  .heads = options.heads,
                  .epsilon = 1e-12,
-                 .dropout_rate = options.dropout_rate},
+                 .dropout_rate = options.dropout_rate,
+                 .attention_dropout_rate = options.dropout_rate},
                 registry),
         builder_(layers_.builder()) {}
 

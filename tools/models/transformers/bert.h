@@ -29,9 +29,8 @@ struct BertOptions {
   int64_t heads = 12;  // divides the width
   int64_t layers = 12;
   BertHead head = BertHead::kWords;
-  int64_t classes = 2;  // of kClassifier
-  double dropout_rate =
-      0.1;  // behind the embedding, each branch and the pooler; 0: none. Attention has none of its own.
+  int64_t classes = 2;        // of kClassifier
+  double dropout_rate = 0.1;  // of attention, and behind the embedding, each branch and the pooler; 0: none
   DType dtype = DType::kF32;
 };
 

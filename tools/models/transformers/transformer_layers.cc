@@ -35,7 +35,7 @@ ValueId TransformerLayers::Heads(const std::string& name, ValueId x) {
 ValueId TransformerLayers::Attention(const std::string& block, ValueId x, ValueId lengths) {
   const ValueId query = Heads(block + "/query", x), key = Heads(block + "/key", x), value = Heads(block + "/value", x);
   const ValueId read = builder_.Add(block + "/read", "scaled_dot_product_attention", {query, key, value, lengths},
-                                    {{"causal", options_.causal}});
+                                    {{"causal", options_.causal}, {"dropout_rate", options_.attention_dropout_rate}});
   const ValueId joined =
       builder_.Add(block + "/joined", "reshape", {read}, {{"shape", IntList{-1, options_.places, options_.width}}});
   return Dense(block + "/output", joined, options_.width, options_.last);

@@ -20,8 +20,9 @@ struct TransformerOptions {
   int64_t places = 0;  // of a sequence
   int64_t width = 0;
   int64_t heads = 0;
-  double epsilon = 1e-5;  // of layer norms
-  double dropout_rate = 0;
+  double epsilon = 1e-5;              // of layer norms
+  double dropout_rate = 0;            // behind branches, and where a model says so
+  double attention_dropout_rate = 0;  // of probabilities
   std::string activation = "gelu";
   bool causal = false;
   Initial table = {};      // of tables

@@ -5,45 +5,14 @@
 #include "ops/cuda/loops/elementwise.h"
 #include "ops/cuda/loops/labels.h"
 #include "ops/cuda/loops/sequences/score_steps.h"
+#include "ops/cuda/loops/sequences/scores.h"
 #include "ops/functors/maximum.h"
 
 namespace partita::launch {
 namespace {
 
-// What all bodies read. A tile is of some positions of a sample, of a head or group, and of some channels of what is
-// summed up.
-template <typename T>
-struct Operands {
-  using A = Compute<T>;
-  DotProductSizes s;
-  A scale;
-  const T *query, *keys, *values;
-  const int32_t* lengths;
-  Divisor heads_of_group;
-
-  // Of the keys that there are, even if the length is invalid.
-  PARTITA_HOST_DEVICE int64_t LengthOf(int64_t sample) const {
-    return lengths == nullptr ? s.keys : Larger(0, Smaller(lengths[sample], s.keys));
-  }
-  PARTITA_HOST_DEVICE int64_t GroupOf(int64_t head) const {
-    return heads_of_group(s.first_head + head).quotient - s.first_group;
-  }
-  PARTITA_HOST_DEVICE A Score(int64_t query_row, int64_t key_row) const {
-    return scale * Product(query + query_row * s.depth, keys + key_row * s.depth, s.depth);
-  }
-  PARTITA_HOST_DEVICE static A Product(const T* x, const T* y, int64_t n) {
-    A sum = 0;
-    for (int64_t i = 0; i < n; ++i) sum += static_cast<A>(x[i]) * static_cast<A>(y[i]);
-    return sum;
-  }
-};
-
-template <typename T>
-Operands<T> OperandsOf(const DotProductInputs& in) {
-  return {in.sizes,   static_cast<Compute<T>>(in.sizes.scale), As<T>(in.query), As<T>(in.keys), As<T>(in.values),
-          in.lengths, Divisor(in.sizes.heads_of_group)};
-}
-
+// A tile is of some positions of a sample, of a head or group, and of some channels of what is summed up.
+//
 // Tiles of `positions` of each sample and head (or group), whose rows have `channels` sums.
 struct Tiling {
   Divisor heads, row_tiles, channel_tiles;
@@ -94,6 +63,9 @@ struct QueryRows {
   PARTITA_HOST_DEVICE int64_t KeyOf(const Tile& at, int64_t step, int column) const {
     return in.s.KeyRow(at.sample, step * kScoreColumns + column, at.group);
   }
+  PARTITA_HOST_DEVICE typename Operands<T>::Pair PairOf(const Tile& at, int64_t step, int thread, int column) const {
+    return in.PairOf(at.sample, at.head, at.group, QueryOf(at, thread), step * kScoreColumns + column);
+  }
   // Columns of a step that the thread's query sees; none of a query that is none.
   PARTITA_HOST_DEVICE int Seen(const Tile& at, int64_t step, int thread) const {
     const int64_t query = QueryOf(at, thread);
@@ -108,7 +80,7 @@ struct OutputBody : QueryRows<T> {
   using Tile = typename QueryRows<T>::Tile;
   static constexpr bool kWeighs = true;
   struct Memory {
-    ScoreTile<A> scores, weights;
+    ScoreTile<A> scores, weights, kept;  // weights behind dropout
   };
   struct Sums {
     A largest = -std::numeric_limits<A>::infinity(), exponentials = 0;
@@ -122,7 +94,7 @@ struct OutputBody : QueryRows<T> {
   PARTITA_HOST_DEVICE void Score(const Tile& at, int64_t step, int thread, Memory& memory) const {
     const int seen = this->Seen(at, step, thread);
     for (int k = ScoreLane(thread); k < seen; k += kScoreLanes) {
-      memory.scores.at[ScoreRow(thread)][k] = this->in.Score(this->RowOf(at, thread), this->KeyOf(at, step, k));
+      memory.scores.at[ScoreRow(thread)][k] = this->in.Score(this->PairOf(at, step, thread, k));
     }
   }
   PARTITA_HOST_DEVICE void Weigh(const Tile& at, int64_t step, int thread, Memory& memory, Sums& sums) const {
@@ -133,15 +105,19 @@ struct OutputBody : QueryRows<T> {
     for (int k = 0; k < seen; ++k) {
       if (Exceeds(scores[k], sums.largest)) sums.largest = scores[k];
     }
-    sums.correction = std::exp(before - sums.largest);
+    // A bias may hide all keys so far: their weights are 0.
+    const bool hidden = sums.largest == -std::numeric_limits<A>::infinity();
+    sums.correction = hidden ? A(1) : std::exp(before - sums.largest);
     for (int k = ScoreLane(thread); k < seen; k += kScoreLanes) {
-      memory.weights.at[ScoreRow(thread)][k] = std::exp(scores[k] - sums.largest);
+      const A weight = hidden ? A(0) : std::exp(scores[k] - sums.largest);
+      memory.weights.at[ScoreRow(thread)][k] = weight;
+      memory.kept.at[ScoreRow(thread)][k] = this->in.Kept(weight, this->PairOf(at, step, thread, k));
     }
   }
   PARTITA_HOST_DEVICE void Add(const Tile& at, int64_t step, int thread, const Memory& memory, Sums& sums) const {
     const int seen = this->Seen(at, step, thread);
     if (seen == 0) return;
-    const A* const weights = memory.weights.at[ScoreRow(thread)];
+    const A *const weights = memory.weights.at[ScoreRow(thread)], *const kept = memory.kept.at[ScoreRow(thread)];
     const int64_t channels = this->in.s.channels, first = at.first_channel + ScoreLane(thread);
     sums.exponentials *= sums.correction;
     for (A& value : sums.values) value *= sums.correction;
@@ -150,7 +126,7 @@ struct OutputBody : QueryRows<T> {
       sums.exponentials += weights[k];
       for (int c = 0; c < kLaneSums; ++c) {
         if (first + c * kScoreLanes < channels) {
-          sums.values[c] += weights[k] * static_cast<A>(this->in.values[value + c * kScoreLanes]);
+          sums.values[c] += kept[k] * static_cast<A>(this->in.values[value + c * kScoreLanes]);
         }
       }
     }
@@ -161,7 +137,7 @@ struct OutputBody : QueryRows<T> {
     const bool possible = length == nullptr || IsClass(at.sample, *length, this->in.s.keys + 1, nullptr);
     if (!possible && thread == 0) IsClass(at.sample, *length, this->in.s.keys + 1, fault);
     const A rest = possible ? A(0) : static_cast<A>(kNaN);  // where no key is seen
-    const bool seen = possible && this->in.s.KeysSeen(this->QueryOf(at, thread), at.length) > 0;
+    const bool seen = possible && sums.exponentials != 0;
     const int64_t channels = this->in.s.channels, first = at.first_channel + ScoreLane(thread);
     const int64_t to = this->RowOf(at, thread) * channels + first;
     for (int c = 0; c < kLaneSums; ++c) {
@@ -172,41 +148,6 @@ struct OutputBody : QueryRows<T> {
     if (at.first_channel == 0 && ScoreLane(thread) == 0) {
       lse[this->LseOf(at, thread)] = seen ? sums.largest + std::log(sums.exponentials) : rest;
     }
-  }
-};
-
-// Of a query: the mean of the gradients of its probabilities, weighted by them.
-template <typename T>
-struct MeanBody {
-  using A = Compute<T>;
-  DotProductSizes s;
-  Divisor queries, heads;
-  const T *doutput, *output;
-  A* means;
-
-  PARTITA_HOST_DEVICE void operator()(int64_t index) const {
-    const Divisor::Divided query = queries(index), head = heads(query.quotient);
-    const int64_t at = s.QueryRow(head.quotient, query.rest, head.rest) * s.channels;
-    means[index] = Operands<T>::Product(doutput + at, output + at, s.channels);
-  }
-};
-
-// What the gradients of a query and a key are made of.
-template <typename T>
-struct ScoreGradients {
-  using A = Compute<T>;
-  Operands<T> in;
-  const T* doutput;
-  const A *lse, *means;
-
-  struct Made {
-    A probability, dproduct;
-  };
-  PARTITA_HOST_DEVICE Made Of(int64_t query_row, int64_t lse_at, int64_t key_row) const {
-    const A probability = std::exp(in.Score(query_row, key_row) - lse[lse_at]);
-    const int64_t channels = in.s.channels;
-    const A d = Operands<T>::Product(doutput + query_row * channels, in.values + key_row * channels, channels);
-    return {probability, probability * (d - means[lse_at]) * in.scale};
   }
 };
 
@@ -228,7 +169,7 @@ struct QueryGradBody : QueryRows<T> {
     const int seen = this->Seen(at, step, thread);
     for (int k = ScoreLane(thread); k < seen; k += kScoreLanes) {
       memory.dproducts.at[ScoreRow(thread)][k] =
-          gradients.Of(this->RowOf(at, thread), this->LseOf(at, thread), this->KeyOf(at, step, k)).dproduct;
+          gradients.Of(this->PairOf(at, step, thread, k), this->LseOf(at, thread)).dscore * this->in.scale;
     }
   }
   PARTITA_HOST_DEVICE void Add(const Tile& at, int64_t step, int thread, const Memory& memory, Sums& sums) const {
@@ -303,14 +244,14 @@ struct KeyGradBody {
 
   PARTITA_HOST_DEVICE void Score(const Tile& at, int64_t step, int thread, Memory& memory) const {
     const Columns columns = ColumnsOf(at, step, thread);
-    const int64_t key_row = in.s.KeyRow(at.sample, KeyOf(at, thread), at.head);
+    const int64_t key = KeyOf(at, thread);
     for (int i = ScoreLane(thread); i < columns.end; i += kScoreLanes) {
       if (i < columns.begin) continue;
       const int64_t query = columns.first_query + i;
-      const auto made = gradients.Of(in.s.QueryRow(at.sample, query, columns.head),
-                                     in.s.LseAt(at.sample, query, columns.head), key_row);
+      const auto pair = in.PairOf(at.sample, columns.head, at.head, query, key);
+      const auto made = gradients.Of(pair, in.s.LseAt(at.sample, query, columns.head));
       memory.probabilities.at[ScoreRow(thread)][i] = made.probability;
-      memory.dproducts.at[ScoreRow(thread)][i] = made.dproduct;
+      memory.dproducts.at[ScoreRow(thread)][i] = made.dscore * in.scale;
     }
   }
   PARTITA_HOST_DEVICE void Add(const Tile& at, int64_t step, int thread, const Memory& memory, Sums& sums) const {
@@ -340,17 +281,83 @@ struct KeyGradBody {
   }
 };
 
+// The elements of one dimension that scores with index `own` of the bias have: this one, or all of them.
+struct Summed {
+  int64_t begin, end;
+};
+PARTITA_HOST_DEVICE inline Summed SummedOf(int64_t stride, int64_t own, int64_t all) {
+  return stride == 0 ? Summed{0, all} : Summed{own, own + 1};
+}
+
+// A thread for each element of the bias adds up the gradients of all scores that it is added to, in their order.
+template <typename T>
+struct BiasGradBody {
+  using A = Compute<T>;
+  ScoreGradients<T> gradients;
+  Divisor keys, queries, heads;  // that the bias tells apart
+  A* dbias;
+
+  PARTITA_HOST_DEVICE void operator()(int64_t index) const {
+    const Divisor::Divided key = keys(index), query = queries(key.quotient), head = heads(query.quotient);
+    const Operands<T>& in = gradients.in;
+    const ScoreBias& bias = in.s.bias;
+    const Summed samples = SummedOf(bias.sample, head.quotient, in.s.samples);
+    const Summed of_heads = SummedOf(bias.head, head.rest, in.s.heads);
+    const Summed of_queries = SummedOf(bias.query, query.rest, in.s.queries);
+    const Summed of_keys = SummedOf(bias.key, key.rest, in.s.keys);
+    A sum = 0;
+    for (int64_t n = samples.begin; n < samples.end; ++n) {
+      for (int64_t h = of_heads.begin; h < of_heads.end; ++h) {
+        const int64_t group = in.GroupOf(h);
+        for (int64_t i = of_queries.begin; i < of_queries.end; ++i) {
+          const int64_t lse = in.s.LseAt(n, i, h);
+          const int64_t end = Smaller(of_keys.end, in.s.KeysSeen(i, in.LengthOf(n)));
+          for (int64_t k = of_keys.begin; k < end; ++k) {
+            sum += gradients.Of(in.PairOf(n, h, group, i, k), lse).dscore;
+          }
+        }
+      }
+    }
+    dbias[index] = sum;
+  }
+};
+
+// What gradients are made of; fills the workspace.
+template <typename T>
+LaunchError MakeMeans(const ScoreGradients<T>& gradients, const DotProductGradients& to, CudaQueue queue) {
+  using A = Compute<T>;
+  const DotProductSizes& s = gradients.in.s;
+  if (s.rows() == 0) return kLaunched;
+  const MeanBody<T> means{
+      s, Divisor(s.queries), Divisor(s.heads), As<T>(to.doutput), As<T>(to.output), As<A>(to.means)};
+  return ForEach(s.rows(), means, queue);
+}
+
+template <typename T>
+ScoreGradients<T> GradientsOf(const DotProductInputs& in, const DotProductGradients& to) {
+  using A = Compute<T>;
+  return {OperandsOf<T>(in), As<T>(to.doutput), As<A>(to.lse), As<A>(to.means)};
+}
+
+template <typename T>
+LaunchError BiasGradient(const DotProductInputs& in, const DotProductGradients& to, int64_t elements, CudaQueue queue) {
+  const ScoreGradients<T> gradients = GradientsOf<T>(in, to);
+  if (const LaunchError error = MakeMeans(gradients, to, queue); error != kLaunched) return error;
+  const DotProductSizes& s = in.sizes;
+  const auto apart = [](int64_t stride, int64_t size) { return Divisor(stride == 0 ? 1 : Larger(1, size)); };
+  const BiasGradBody<T> body{gradients, apart(s.bias.key, s.keys), apart(s.bias.query, s.queries),
+                             apart(s.bias.head, s.heads), As<Compute<T>>(to.dbias)};
+  return ForEach(elements, body, queue);
+}
+
 template <typename T>
 LaunchError Gradients(const DotProductInputs& in, const DotProductGradients& to, CudaQueue queue) {
-  using A = Compute<T>;
   const DotProductSizes& s = in.sizes;
-  const Operands<T> operands = OperandsOf<T>(in);
-  const ScoreGradients<T> gradients{operands, As<T>(to.doutput), As<A>(to.lse), As<A>(to.means)};
+  const ScoreGradients<T> gradients = GradientsOf<T>(in, to);
+  const Operands<T>& operands = gradients.in;
+  LaunchError error = MakeMeans(gradients, to, queue);
+  if (error != kLaunched) return error;
   if (s.rows() > 0) {
-    const MeanBody<T> means{
-        s, Divisor(s.queries), Divisor(s.heads), As<T>(to.doutput), As<T>(to.output), As<A>(to.means)};
-    LaunchError error = ForEach(s.rows(), means, queue);
-    if (error != kLaunched) return error;
     const QueryGradBody<T> of_query{
         {operands, Tiling(s.samples, s.heads, s.queries, s.depth)}, gradients, As<T>(to.dquery)};
     error = PassScores(of_query.tiling.tiles, of_query, queue);
@@ -376,6 +383,11 @@ LaunchError DotProductForward(DType dtype, const DotProductInputs& in, const Dot
 
 LaunchError DotProductGrad(DType dtype, const DotProductInputs& in, const DotProductGradients& to, CudaQueue queue) {
   return WithFloating(dtype, [&]<typename T>() { return Gradients<T>(in, to, queue); });
+}
+
+LaunchError DotProductBiasGrad(DType dtype, const DotProductInputs& in, const DotProductGradients& to, int64_t elements,
+                               CudaQueue queue) {
+  return WithFloating(dtype, [&]<typename T>() { return BiasGradient<T>(in, to, elements, queue); });
 }
 
 }  // namespace partita::launch
