@@ -196,6 +196,7 @@ std::string FormatWords(const std::vector<Finalist>& finalists) {
       {"micro-batches",
        "gpipe, 1f1b  order of the micro-batches on a stage: all forward first; forward and backward in "
        "turns (_overlap: while others travel)"},
+      {"sums hidden", "sums hidden  chosen as if computing hid all sums of gradients; step ms says what it hides"},
       {"buckets of",
        "buckets      gradients are summed in buckets of this size; unless a plan names one, the compiler chooses it"},
   };

@@ -68,7 +68,7 @@ BigLstmOptions ReadBigLstmOptions(const BuildModelSpec& spec) {
 Gpt2Options ReadGpt2Options(const BuildModelSpec& spec) {
   Gpt2Options options;
   options.batch = spec.batch();
-  if (spec.has_length()) options.places = spec.length();
+  if (spec.has_length()) options.length = spec.length();
   options.words = NumberOr(spec.vocabulary(), options.words);
   options.width = NumberOr(spec.hidden(), options.width);
   options.heads = spec.heads();

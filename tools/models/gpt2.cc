@@ -18,7 +18,7 @@ class Gpt2 {
   Gpt2(const Gpt2Options& options, const OpRegistry& registry) : options_(options), builder_(registry, options.dtype) {}
 
   absl::StatusOr<Graph> Build() {
-    const Shape places = {options_.batch, options_.places};
+    const Shape places = {options_.batch, options_.length};
     const ValueId ids = builder_.Input("ids", DType::kI32, places);
     const ValueId targets = builder_.Input("targets", DType::kI32, places);
     const ValueId weights = builder_.Input("weights", options_.dtype, places);
@@ -39,12 +39,12 @@ class Gpt2 {
     return builder_.Parameter(name + "/table", {rows, options_.width}, "normal", kDeviation);
   }
 
-  // [places, width], for every sequence.
+  // [length, width], for every sequence.
   ValueId Positions() {
     const ValueId table = Table("positions", options_.positions);
-    if (options_.positions == options_.places) return table;
+    if (options_.positions == options_.length) return table;
     return builder_.Add("positions", "slice", {table},
-                        {{"begin", IntList{0, 0}}, {"size", IntList{options_.places, options_.width}}});
+                        {{"begin", IntList{0, 0}}, {"size", IntList{options_.length, options_.width}}});
   }
 
   ValueId Norm(const std::string& name, ValueId x) {
@@ -67,7 +67,7 @@ class Gpt2 {
   ValueId Heads(const std::string& name, ValueId x) {
     const int64_t depth = options_.width / options_.heads;
     return builder_.Add(name + "/heads", "reshape", {Dense(name, x, options_.width, options_.width)},
-                        {{"shape", IntList{-1, options_.places, options_.heads, depth}}});
+                        {{"shape", IntList{-1, options_.length, options_.heads, depth}}});
   }
 
   ValueId Attention(const std::string& name, ValueId x) {
@@ -75,7 +75,7 @@ class Gpt2 {
     const ValueId read =
         builder_.Add(name + "/read", "scaled_dot_product_attention", {query, key, value, kNoValue}, {{"causal", true}});
     const ValueId joined =
-        builder_.Add(name + "/joined", "reshape", {read}, {{"shape", IntList{-1, options_.places, options_.width}}});
+        builder_.Add(name + "/joined", "reshape", {read}, {{"shape", IntList{-1, options_.length, options_.width}}});
     return Last(name + "/output", joined, options_.width);
   }
 
@@ -97,13 +97,15 @@ class Gpt2 {
   GraphBuilder builder_;
 };
 
+// Sizes are called as the flags of build_model are.
 absl::Status Check(const Gpt2Options& options) {
-  if (options.layers < 1) return InvalidArgument("layers is {}; at least 1 is needed", options.layers);
+  if (options.layers < 1) return InvalidArgument("layers is {}; expected at least 1", options.layers);
   if (options.heads < 1 || options.width % options.heads != 0) {
-    return InvalidArgument("heads is {}; a divisor of the width {} is needed", options.heads, options.width);
+    return InvalidArgument("heads is {}; expected a divisor of the width (hidden), which is {}", options.heads,
+                           options.width);
   }
-  if (options.places > options.positions) {
-    return InvalidArgument("places is {}; at most {} are needed, the rows of the table of positions", options.places,
+  if (options.length > options.positions) {
+    return InvalidArgument("length is {}; expected at most {}, the rows of the table of positions", options.length,
                            options.positions);
   }
   return absl::OkStatus();
