@@ -17,6 +17,7 @@
 #include "partitioner/search/pipeline_search.h"
 #include "partitioner/search/reason.h"
 #include "partitioner/tables/found_strategy.h"
+#include "runtime/base/counted.h"
 #include "runtime/base/status.h"
 
 namespace partita {
@@ -45,7 +46,7 @@ Judgement JudgementOf(const LayerTables& tables, const Configs& configs, double 
 // `idle` ranks of each of `data` groups compute nothing, which the plan says.
 void SetIdle(int data, int idle, Candidate& candidate) {
   candidate.idle_ranks = data * idle;
-  if (idle > 0) candidate.plan += fmt::format(" ({} ranks idle)", candidate.idle_ranks);
+  if (idle > 0) candidate.plan += fmt::format(" ({} idle)", Counted(candidate.idle_ranks, "rank"));
 }
 
 }  // namespace
@@ -220,7 +221,7 @@ Candidate Searcher::Pipelined(const Answer<PipelinePlan>& answer, int data, int 
   strategy.pipeline.stage_axis = "stage";
   Candidate candidate = CandidateOf(SearchKind::kPipeline, std::move(strategy), answer);
   SetIdle(data, stages - static_cast<int>(answer.plan.first_layer.size()), candidate);
-  candidate.plan += fmt::format(", {} micro-batches, {}", answer.plan.micro_batches, Name(answer.plan.order));
+  candidate.plan += fmt::format(", {}, {}", Counted(answer.plan.micro_batches, "micro-batch"), Name(answer.plan.order));
   return candidate;
 }
 

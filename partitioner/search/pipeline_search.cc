@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "runtime/base/counted.h"
 #include "runtime/base/status.h"
 
 namespace partita {
@@ -200,11 +201,11 @@ absl::Status Check(const std::vector<PipelineLayer>& layers, const PipelineLimit
 }
 
 Rejected Reject(const std::vector<PipelineLayer>& layers, const Found& found, double best) {
-  Rejected rejected{fmt::format("{} with {} micro-batches", Name(found.plan.order), found.plan.micro_batches),
+  Rejected rejected{fmt::format("{} with {}", Name(found.plan.order), Counted(found.plan.micro_batches, "micro-batch")),
                     found.seconds, 0, "does not fit, wherever it is cut"};
   if (found.seconds == kNone) return rejected;
   const double slower = 1e6 * (found.seconds - best);
-  rejected.plan += fmt::format(" in {} stages", found.plan.first_layer.size());
+  rejected.plan += " in " + Counted(found.plan.first_layer.size(), "stage");
   rejected.bytes = PipelineBytes(layers, found.plan);
   rejected.reason = slower > 0 ? fmt::format("slower by {:.4g} us", slower) : "as fast";
   return rejected;
@@ -245,8 +246,8 @@ absl::StatusOr<Answer<PipelinePlan>> PipelineSearch(const std::vector<PipelineLa
   std::stable_sort(all.begin(), all.end(), [](const Found& a, const Found& b) { return a.seconds < b.seconds; });
   const Found& best = all.front();
   if (best.seconds == kNone)
-    return ResourceExhausted("no cuts of {} layers into at most {} stages fit {:.6g} bytes a stage", layers.size(),
-                             limits.stages, limits.bytes);
+    return ResourceExhausted("no cuts of {} into at most {} fit {:.6g} bytes a stage", Counted(layers.size(), "layer"),
+                             Counted(limits.stages, "stage"), limits.bytes);
   Answer<PipelinePlan> answer{{best.seconds, PipelineBytes(layers, best.plan), best.seconds, {}}, best.plan};
   for (size_t i = 1; i < all.size(); ++i) answer.rejected.push_back(Reject(layers, all[i], best.seconds));
   return answer;
