@@ -16,6 +16,7 @@
 #include "run/host/log.h"
 #include "run/start.h"
 #include "runtime/base/check.h"
+#include "runtime/base/counted.h"
 #include "runtime/base/status.h"
 #include "runtime/train/model_file.h"
 
@@ -227,13 +228,13 @@ absl::StatusOr<Session::Parts::BatchSizes> Session::Parts::SizesOf(const Fields&
     const int64_t own = found->second.shape[0];
     if (!rows) rows = own;
     if (own != *rows) {
-      return InvalidArgument("field {} has {} samples, another field {}; a batch has one number of samples",
-                             Quoted(input.field), own, *rows);
+      return InvalidArgument("field {} has {}, another field {}; a batch has one number of samples",
+                             Quoted(input.field), Counted(own, "sample"), *rows);
     }
   }
   if (!rows) return BatchSizes{whole, whole};
   if (*rows < 1 || *rows > whole) {
-    return InvalidArgument("a batch of {} samples; expected 1 to {}, the graph's batch", *rows, whole);
+    return InvalidArgument("a batch of {}; expected 1 to {}, the graph's batch", Counted(*rows, "sample"), whole);
   }
   return BatchSizes{*rows, whole};
 }
@@ -258,8 +259,8 @@ absl::StatusOr<std::map<std::string, Tensor>> Session::Parts::Predict(const Fiel
   ASSIGN_OR_RETURN(auto values, Compute(kPredictEntry, whole));
   for (auto& [name, value] : values) {
     if (value.shape.empty() || value.shape[0] != samples.whole) {
-      return InvalidArgument("value {} has no row for each sample; predict it with a whole batch of {} samples",
-                             Quoted(name), samples.whole);
+      return InvalidArgument("value {} has no row for each sample; predict it with a whole batch of {}", Quoted(name),
+                             Counted(samples.whole, "sample"));
     }
     value.bytes.resize(value.bytes.size() / static_cast<size_t>(samples.whole) * static_cast<size_t>(samples.given));
     value.shape[0] = samples.given;

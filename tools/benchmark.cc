@@ -24,6 +24,7 @@
 #include "tools/benchmarks/models/model_sizes.h"
 #include "tools/benchmarks/models/models_command.h"
 #include "tools/benchmarks/oracle/oracle_command.h"
+#include "tools/benchmarks/search/found_plans.h"
 #include "tools/benchmarks/search/search_benchmark.h"
 #include "tools/benchmarks/simulate_benchmark.h"
 #include "tools/benchmarks/train/checkpoint_benchmark.h"
@@ -43,6 +44,7 @@ constexpr char kHybrid[] = "tools/models/examples/mini_inception_2x2.pbtxt";
 constexpr char kFaultScript[] = "tools/faults/run.py";
 constexpr char kChaosScript[] = "tools/faults/chaos.py";
 constexpr char kTrainer[] = "tools/trainer";
+constexpr char kGpt2Plans[] = "tools/models/examples/gpt2";
 constexpr char kExamples[] = "tools/models/examples/";
 constexpr char kPeerScript[] = "tools/peer/train.py";
 constexpr char kDecodePeerScript[] = "tools/peer/decode.py";
@@ -246,6 +248,18 @@ absl::StatusOr<int> RunSearch(const ContextOf<BenchmarkSpec>& context) {
   return kExitFinished;
 }
 
+absl::StatusOr<int> RunPlans(const ContextOf<BenchmarkSpec>& context) {
+  const BenchmarkSpec& spec = context.spec;
+  FoundPlansOptions options;
+  if (spec.has_ranks()) options.ranks = {static_cast<int>(spec.ranks())};
+  if (spec.has_batch()) options.model.batch = spec.batch();
+  options.mix_precision = spec.precision() == "bf16";
+  ASSIGN_OR_RETURN(options.examples, BuiltFile(kGpt2Plans));
+  ASSIGN_OR_RETURN(const std::vector<FoundPlansRow> rows, FindPlans(options));
+  context.out << (spec.format() == "json" ? ToJson(rows) : ToText(rows));
+  return kExitFinished;
+}
+
 absl::StatusOr<int> RunSimulate(const ContextOf<BenchmarkSpec>& context) {
   SimulateBenchmarkOptions options;
   options.rounds = static_cast<int>(context.spec.rounds());
@@ -295,6 +309,8 @@ int main(int argc, char** argv) {
            Runs<BenchmarkSpec>(RunOracle)},
           {"search", "measure each strategy search by layers and ranks, and the share of building its tables", "",
            Runs<BenchmarkSpec>(RunSearch)},
+          {"plans", "compare plans that searches find for GPT-2 on shipped clusters with plans by hand", "",
+           Runs<BenchmarkSpec>(RunPlans)},
           {"simulate", "measure simulating a step of up to 4,096 ranks", "", Runs<BenchmarkSpec>(RunSimulate)},
           {"train", "measure training throughput, alone and compared with another framework", "",
            Runs<BenchmarkSpec>(RunTrain)},
@@ -304,7 +320,7 @@ int main(int argc, char** argv) {
     if (command.name != "compile") command.choices = {{"format", {"text", "json"}}};
     command.choices["peer"] = {"none", "pytorch"};
     command.choices["model"] = ModelsOf(command.name);
-    if (command.name == "train") command.choices["precision"] = {"f32", "bf16"};
+    if (command.name == "train" || command.name == "plans") command.choices["precision"] = {"f32", "bf16"};
     if (command.name == "decode") command.choices["peer"] = {"none", "pillow", "torchvision"};
   }
   return RunMain(benchmark, argc, argv);

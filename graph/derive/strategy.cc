@@ -12,6 +12,7 @@
 #include "graph/value/limits.h"
 #include "graph/value/node_name.h"
 #include "graph/value/pattern.h"
+#include "runtime/base/counted.h"
 #include "runtime/base/status.h"
 
 namespace partita {
@@ -65,11 +66,12 @@ absl::Status CheckPlace(const Mesh& mesh, const Mesh& first) {
   if (mesh.axes.empty()) return InvalidArgument("mesh '{}' has no axis; at least one is needed", mesh.name);
   const int size = mesh.size();
   if (mesh.ranks.empty() && size > first.size()) {
-    return InvalidArgument("mesh '{}' has {} ranks; the first mesh, which has all, has {}", mesh.name, size,
+    return InvalidArgument("mesh '{}' has {}; the first mesh, which has all, has {}", mesh.name, Counted(size, "rank"),
                            first.size());
   }
   if (!mesh.ranks.empty() && static_cast<int>(mesh.ranks.size()) != size) {
-    return InvalidArgument("mesh '{}' names {} ranks; its axes have room for {}", mesh.name, mesh.ranks.size(), size);
+    return InvalidArgument("mesh '{}' names {}; its axes have room for {}", mesh.name,
+                           Counted(mesh.ranks.size(), "rank"), size);
   }
   std::set<int> seen;
   for (int rank : mesh.ranks) {
@@ -181,8 +183,8 @@ absl::Status CheckEntry(const OpConfig& entry, const std::vector<Mesh>& meshes, 
       }
       const int size = meshes[place.mesh].axes[place.axis].size;
       if (config.split == "at" && (config.coordinate < 0 || config.coordinate >= size)) {
-        return InvalidArgument("entry '{}': at {} lies off axis '{}', which has {} ranks", entry.pattern,
-                               config.coordinate, name, size);
+        return InvalidArgument("entry '{}': at {} lies off axis '{}', which has {}", entry.pattern, config.coordinate,
+                               name, Counted(size, "rank"));
       }
       if (config.split == "at" || config.split == "replicate" || matched.splits.count(config.split) > 0) continue;
       std::vector<std::string> known(matched.splits.begin(), matched.splits.end());

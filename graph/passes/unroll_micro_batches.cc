@@ -12,6 +12,7 @@
 #include "graph/ir/generated_name.h"
 #include "graph/ir/node_view.h"
 #include "graph/value/limits.h"
+#include "runtime/base/counted.h"
 #include "runtime/base/status.h"
 
 namespace partita {
@@ -66,8 +67,8 @@ class Unroller {
 
   absl::Status CheckDivides(int64_t size, int64_t unit) const {
     if (size % unit == 0 && (size / unit) % micro_batches_ == 0) return absl::OkStatus();
-    return InvalidArgument("micro_batches is {}, which does not divide the {} samples of the batch", micro_batches_,
-                           size / unit);
+    return InvalidArgument("micro_batches is {}, which does not divide the batch of {}", micro_batches_,
+                           Counted(size / unit, "sample"));
   }
 
   absl::Status CheckMicroBatch(const Node& node) const {

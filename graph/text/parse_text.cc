@@ -4,6 +4,7 @@
 
 #include "graph/ir/node_view.h"
 #include "graph/text/text.h"
+#include "runtime/base/counted.h"
 #include "runtime/base/status.h"
 
 namespace partita {
@@ -155,7 +156,7 @@ class TextParser {
       }
     }
     if (!mesh.ranks.empty() && static_cast<int>(mesh.ranks.size()) != mesh.size()) {
-      return InvalidArgument("{} ranks for a mesh of {}", mesh.ranks.size(), mesh.size());
+      return InvalidArgument("{} for a mesh of {}", Counted(mesh.ranks.size(), "rank"), mesh.size());
     }
     std::vector<Mesh> meshes;
     if (!first) meshes = graph_.meshes();

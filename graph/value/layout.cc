@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "graph/value/held_along.h"
+#include "runtime/base/counted.h"
 #include "runtime/base/status.h"
 
 namespace partita {
@@ -151,7 +152,7 @@ absl::Status CheckLayout(const Layout& layout, const Shape& shape, const Mesh& m
                            mesh.ToString());
   }
   if (layout.size() != mesh.axes.size()) {
-    return InvalidArgument("the layout names {} axes; the mesh '{}' has {}", layout.size(), mesh.ToString(),
+    return InvalidArgument("the layout names {}; the mesh '{}' has {}", Counted(layout.size(), "axis"), mesh.ToString(),
                            mesh.axes.size());
   }
   for (size_t a = 0; a < layout.size(); ++a) {

@@ -15,15 +15,21 @@ namespace partita {
 namespace {
 
 absl::StatusOr<Shape> ResolveShape(Shape shape, const Shape& x) {
+  const Shape wanted = shape;
   int64_t* unknown = nullptr;
   int64_t known = 1;
-  for (int64_t& size : shape) {
-    if (size == -1 && unknown == nullptr) {
-      unknown = &size;
-    } else if (size < 1) {
-      return InvalidArgument("a size of attribute shape is {}; sizes must be at least 1, and one may be -1", size);
-    } else if (__builtin_mul_overflow(known, size, &known)) {
-      return InvalidArgument("attribute shape is {}; its elements do not fit in 64 bits", ToString(shape));
+  for (size_t d = 0; d < shape.size(); ++d) {
+    if (shape[d] == -1 && unknown != nullptr) {
+      return InvalidArgument("attribute shape is {}; its sizes {} and {} are -1, expected at most one -1",
+                             ToString(wanted), unknown - shape.data(), d);
+    }
+    if (shape[d] == -1) {
+      unknown = &shape[d];
+    } else if (shape[d] < 1) {
+      return InvalidArgument("attribute shape is {}; its size {} is {}, expected at least 1, or -1 once",
+                             ToString(wanted), d, shape[d]);
+    } else if (__builtin_mul_overflow(known, shape[d], &known)) {
+      return InvalidArgument("attribute shape is {}; its elements do not fit in 64 bits", ToString(wanted));
     }
   }
   const int64_t elements = Elements(x);

@@ -17,6 +17,7 @@
 #include "partitioner/search/pipeline_search.h"
 #include "partitioner/search/reason.h"
 #include "partitioner/tables/found_strategy.h"
+#include "runtime/base/counted.h"
 #include "runtime/base/status.h"
 
 namespace partita {
@@ -27,10 +28,25 @@ Candidate CandidateOf(SearchKind search, Strategy strategy, const Judgement& jud
   return {search, plan, std::move(strategy), judgement};
 }
 
+// Behind a plan that was chosen on tables without the sums of gradients.
+constexpr char kHiddenSums[] = ", sums hidden";
+
+// Of a grid with so many rows, as it was chosen with the sums of gradients.
+struct GridOfRows {
+  Configs modes;
+  Judgement judgement;
+};
+
+// Of a plan that other tables chose: what it takes on these, and that no plan takes less than `lower_bound`.
+Judgement JudgementOf(const LayerTables& tables, const Configs& configs, double lower_bound) {
+  const Cost cost = CostOf(tables.tables, configs);
+  return {cost.seconds, cost.bytes, lower_bound, {}};
+}
+
 // `idle` ranks of each of `data` groups compute nothing, which the plan says.
 void SetIdle(int data, int idle, Candidate& candidate) {
   candidate.idle_ranks = data * idle;
-  if (idle > 0) candidate.plan += fmt::format(" ({} ranks idle)", candidate.idle_ranks);
+  if (idle > 0) candidate.plan += fmt::format(" ({} idle)", Counted(candidate.idle_ranks, "rank"));
 }
 
 }  // namespace
@@ -64,25 +80,37 @@ absl::StatusOr<std::vector<Candidate>> Searcher::Data() const {
 }
 
 // The modes on each grid are chosen by the layer-wise search; groups stay within fast links where they can. The best
-// grid comes first, after it every other one: what tables leave out can make it the faster one.
+// grid comes first, after it every other one: what tables leave out can make it the faster one. Then those that are the
+// best if computing hides all sums of gradients.
 absl::StatusOr<std::vector<Candidate>> Searcher::Grid(bool of_groups, double bytes) {
-  const auto grids = [&](int rows, int /*columns*/) -> absl::StatusOr<CostTables> {
-    const absl::StatusOr<LayerTables>& tables = GridTablesOf(rows, of_groups);
-    RETURN_IF_ERROR(tables.status());
-    return tables->tables;
-  };
-  ASSIGN_OR_RETURN(const GridAnswer answer,
-                   of_groups ? GroupSearch(ranks_, RanksOfDomain(), grids, bytes) : GridSearch(ranks_, grids, bytes));
-  const auto candidate_of = [&](const Answer<GridPlan>& one) {
-    const LayerTables& tables = *GridTablesOf(one.plan.rows, of_groups);
-    Strategy strategy = StrategyOfChoices(forward_, layers_, tables.mesh, ChoicesOf(tables, one.plan.modes));
-    return CandidateOf(of_groups ? SearchKind::kGroups : SearchKind::kGrid, std::move(strategy), one);
-  };
-  std::vector<Candidate> candidates{candidate_of(answer)};
-  for (const Answer<GridPlan>& other : answer.others) candidates.push_back(candidate_of(other));
+  std::map<int, GridOfRows> of_rows;
+  std::vector<Candidate> candidates;
+  for (const bool hidden : {false, true}) {
+    const auto grids = [&](int rows, int /*columns*/) -> absl::StatusOr<CostTables> {
+      const absl::StatusOr<LayerTables>& tables = GridTablesOf(rows, of_groups);
+      RETURN_IF_ERROR(tables.status());
+      return hidden ? WithHiddenSums(*tables) : tables->tables;
+    };
+    ASSIGN_OR_RETURN(const GridAnswer answer,
+                     of_groups ? GroupSearch(ranks_, RanksOfDomain(), grids, bytes) : GridSearch(ranks_, grids, bytes));
+    const auto add = [&](const Answer<GridPlan>& one) {
+      const LayerTables& tables = *GridTablesOf(one.plan.rows, of_groups);
+      const auto [counted, is_new] = of_rows.try_emplace(one.plan.rows, GridOfRows{one.plan.modes, one});
+      if (hidden && counted->second.modes == one.plan.modes && !is_new) return;
+      const Judgement judgement =
+          hidden ? JudgementOf(tables, one.plan.modes, counted->second.judgement.lower_bound) : Judgement(one);
+      Strategy strategy = StrategyOfChoices(forward_, layers_, tables.mesh, ChoicesOf(tables, one.plan.modes));
+      candidates.push_back(
+          CandidateOf(of_groups ? SearchKind::kGroups : SearchKind::kGrid, std::move(strategy), judgement));
+      if (hidden) candidates.back().plan += kHiddenSums;
+    };
+    add(answer);
+    for (const Answer<GridPlan>& other : answer.others) add(other);
+  }
   return candidates;
 }
 
+// The best of all meshes; and, if that is another one, the best where computing hides all sums of gradients.
 absl::StatusOr<std::vector<Candidate>> Searcher::Layerwise(double bytes) {
   if (layerwise_.empty()) {
     for (const Mesh& mesh : LayerwiseMeshes()) {
@@ -90,35 +118,58 @@ absl::StatusOr<std::vector<Candidate>> Searcher::Layerwise(double bytes) {
       layerwise_.push_back(MakeLayerTables(costs));
     }
   }
-  std::optional<Candidate> best;
+  ASSIGN_OR_RETURN(const LayerwisePlan counted, BestOfMeshes(/*hidden=*/false, bytes));
+  std::vector<Candidate> candidates{LayerByLayer(counted)};
+  const absl::StatusOr<LayerwisePlan> hidden = BestOfMeshes(/*hidden=*/true, bytes);
+  if (!hidden.ok() || (hidden->tables == counted.tables && hidden->configs == counted.configs)) return candidates;
+  candidates.push_back(LayerByLayer(*hidden));
+  candidates.back().judgement = JudgementOf(*hidden->tables, hidden->configs, counted.judgement.lower_bound);
+  candidates.back().plan += kHiddenSums;
+  return candidates;
+}
+
+absl::StatusOr<Searcher::LayerwisePlan> Searcher::BestOfMeshes(bool hidden, double bytes) const {
+  std::optional<LayerwisePlan> best;
   double lower_bound = kNever;
   absl::Status reason;
   for (const absl::StatusOr<LayerTables>& tables : layerwise_) {
-    const absl::StatusOr<Answer<Configs>> answer =
-        tables.ok() ? LayerwiseSearch(tables->tables, bytes) : absl::StatusOr<Answer<Configs>>(tables.status());
+    const auto search = [&]() -> absl::StatusOr<Answer<Configs>> {
+      RETURN_IF_ERROR(tables.status());
+      return LayerwiseSearch(hidden ? WithHiddenSums(*tables) : tables->tables, bytes);
+    };
+    const absl::StatusOr<Answer<Configs>> answer = search();
     UpdateReason(reason, answer.status());
     if (!answer.ok()) continue;
     lower_bound = std::min(lower_bound, answer->lower_bound);
-    if (best && best->judgement->seconds <= answer->seconds) continue;
-    Mesh mesh = tables->mesh;
-    std::vector<Choice> choices = ChoicesOf(*tables, answer->plan);
-    JoinAxes(mesh, choices);
-    Strategy strategy = StrategyOfChoices(forward_, layers_, mesh, choices);
-    best = CandidateOf(SearchKind::kLayerwise, std::move(strategy), *answer);
+    if (!best || answer->seconds < best->judgement.seconds) best = {&*tables, answer->plan, *answer};
   }
   if (!best) return reason;
-  best->judgement->lower_bound = lower_bound;
-  return std::vector<Candidate>{*std::move(best)};
+  best->judgement.lower_bound = lower_bound;
+  return *std::move(best);
 }
 
-// Of ranks that are a power of one prime, all grids and groups are among the plans of the prime axes: samples lie
-// outermost, and what a group does within. Of others each grid has its own mesh, with all that a layer can do on it. So
-// what is found is the best grid after every change of its layers, and no slower than any grid on the tables.
+Candidate Searcher::LayerByLayer(const LayerwisePlan& found) const {
+  Mesh mesh = found.tables->mesh;
+  std::vector<Choice> choices = ChoicesOf(*found.tables, found.configs);
+  JoinAxes(mesh, choices);
+  Strategy strategy = StrategyOfChoices(forward_, layers_, mesh, choices);
+  return CandidateOf(SearchKind::kLayerwise, std::move(strategy), found.judgement);
+}
+
+// The prime axes have the most choices. But a sum over several axes is scattered in one move only where these are one
+// axis, and of ranks with several primes groups have an axis that no prime axes make. So each grid has its own mesh
+// besides, with all that a layer can do on it: what is found is the best grid after every change of its layers, and no
+// slower than any grid on the tables.
 std::vector<Mesh> Searcher::LayerwiseMeshes() const {
   std::vector<Mesh> meshes{PrimeMesh(ranks_)};
-  if (meshes[0].axes.front().size == meshes[0].axes.back().size) return meshes;
+  const auto sizes_of = [](const Mesh& mesh) {
+    std::vector<int> sizes;
+    for (const MeshAxis& axis : mesh.axes) sizes.push_back(axis.size);
+    return sizes;
+  };
   for (const int model : GroupSizes()) {
-    if (model < ranks_) meshes.push_back(GroupMesh(ranks_ / model, model));
+    Mesh mesh = model < ranks_ ? GroupMesh(ranks_ / model, model) : Mesh{{{"a0", ranks_}}};
+    if (sizes_of(mesh) != sizes_of(meshes[0])) meshes.push_back(std::move(mesh));
   }
   return meshes;
 }
@@ -170,7 +221,7 @@ Candidate Searcher::Pipelined(const Answer<PipelinePlan>& answer, int data, int 
   strategy.pipeline.stage_axis = "stage";
   Candidate candidate = CandidateOf(SearchKind::kPipeline, std::move(strategy), answer);
   SetIdle(data, stages - static_cast<int>(answer.plan.first_layer.size()), candidate);
-  candidate.plan += fmt::format(", {} micro-batches, {}", answer.plan.micro_batches, Name(answer.plan.order));
+  candidate.plan += fmt::format(", {}, {}", Counted(answer.plan.micro_batches, "micro-batch"), Name(answer.plan.order));
   return candidate;
 }
 

@@ -1,5 +1,6 @@
 // The candidates of each search: its best plan on the tables of a model, for each way to cut the ranks into replicas;
-// of layers that are chosen one by one the best of all.
+// of layers that are chosen one by one the best of all. Where the sums of gradients decide, a second plan is the best
+// if computing hides them.
 #ifndef PARTITA_PARTITIONER_CHOOSE_CANDIDATES_H_
 #define PARTITA_PARTITIONER_CHOOSE_CANDIDATES_H_
 
@@ -11,6 +12,7 @@
 
 #include "absl/status/statusor.h"
 #include "partitioner/choose/candidate.h"
+#include "partitioner/search/layerwise_search.h"
 #include "partitioner/search/placement/program_solver.h"
 #include "partitioner/tables/layer_cost.h"
 #include "partitioner/tables/layer_tables.h"
@@ -36,6 +38,15 @@ class Searcher {
   absl::StatusOr<std::vector<Candidate>> Layerwise(double bytes);
   absl::StatusOr<std::vector<Candidate>> Placements(double bytes);
   absl::StatusOr<std::vector<Candidate>> Pipelines(double bytes);
+  // A plan of one of the layer-wise tables.
+  struct LayerwisePlan {
+    const LayerTables* tables = nullptr;
+    Configs configs;
+    Judgement judgement;
+  };
+  // `hidden`: as if computing hid all sums of gradients.
+  absl::StatusOr<LayerwisePlan> BestOfMeshes(bool hidden, double bytes) const;
+  Candidate LayerByLayer(const LayerwisePlan& found) const;
   using PlanOfSize = std::function<absl::StatusOr<Candidate>(int size)>;
   absl::StatusOr<std::vector<Candidate>> OfGroupSizes(const PlanOfSize& plan) const;
   Candidate Pipelined(const Answer<PipelinePlan>& answer, int data, int stages) const;

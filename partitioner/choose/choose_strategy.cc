@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
@@ -13,10 +14,13 @@
 #include "partitioner/choose/ranked_finalists.h"
 #include "partitioner/predict/predicted_plan.h"
 #include "partitioner/search/elimination/cost_tables.h"
+#include "runtime/base/counted.h"
 #include "runtime/base/status.h"
 
 namespace partita {
 namespace {
+
+constexpr char kNoPlan[] = "none";
 
 class Chooser {
  public:
@@ -36,6 +40,7 @@ class Chooser {
       if (search != SearchKind::kData && !AsksSolverAlone()) TryPlain(search);
     }
     TryBuckets();
+    TellApart();
     return std::move(finalists_);
   }
 
@@ -83,6 +88,16 @@ class Chooser {
     }
   }
 
+  // Plans of one name that differ are numbered.
+  void TellApart() {
+    std::map<std::pair<SearchKind, std::string>, int> named;
+    for (Finalist& one : finalists_) {
+      if (one.candidate.plan == kNoPlan) continue;
+      const int times = ++named[{one.candidate.search, one.candidate.plan}];
+      if (times > 1) one.candidate.plan += fmt::format(" ({})", times);
+    }
+  }
+
   // Its best plan; where that does not fit, also the best that does by the tables. `as`: the search that was asked for,
   // whose plans these are as well.
   void Try(SearchKind search, SearchKind as) {
@@ -95,17 +110,19 @@ class Chooser {
 
   void Try(SearchKind search, SearchKind as, double bytes) {
     absl::StatusOr<std::vector<Candidate>> candidates = searcher_.CandidatesOf(search, bytes);
-    for (size_t i = 0; candidates.ok() && i < candidates->size(); ++i) (*candidates)[i].search = as;
-    search = as;
     if (!candidates.ok()) {
-      if (IsKnown(search, candidates.status())) return;
-      Finalist none{{search, "none", {}, std::nullopt}, candidates.status()};
+      if (IsKnown(as, candidates.status())) return;
+      Finalist none{{as, kNoPlan, {}, std::nullopt}, candidates.status()};
       none.setting = setting_;
       finalists_.push_back(std::move(none));
       return;
     }
     for (Candidate& candidate : *candidates) {
-      if (!IsKnown(candidate)) finalists_.push_back(Compiled(std::move(candidate)));
+      candidate.search = as;
+      if (IsKnown(candidate)) continue;
+      if (search != as) candidate.plan += fmt::format(", by {}", Name(search));
+      if (bytes < kNever) candidate.plan += ", the best that fits";
+      finalists_.push_back(Compiled(std::move(candidate)));
     }
   }
 
@@ -115,11 +132,11 @@ class Chooser {
     });
   }
 
-  // What fits is found again by a search for plans that fit.
+  // What fits is found again by a search for plans that fit. Behind the name of a known one may stand what found it.
   bool IsKnown(const Candidate& candidate) const {
     return candidate.judgement && std::ranges::any_of(finalists_, [&](const Finalist& one) {
              const Candidate& other = one.candidate;
-             return other.search == candidate.search && other.plan == candidate.plan && other.judgement &&
+             return other.search == candidate.search && other.plan.starts_with(candidate.plan) && other.judgement &&
                     other.judgement->seconds == candidate.judgement->seconds &&
                     other.judgement->bytes == candidate.judgement->bytes;
            });
@@ -170,7 +187,7 @@ absl::StatusOr<std::vector<Finalist>> FindFinalists(const ChooseRequest& request
   RETURN_IF_ERROR(CheckRanks(request.basis.cluster, request.ranks));
   ASSIGN_OR_RETURN(const LayerGraph layers, FindLayers(request.model.graph, request.basis.registry));
   std::vector<Finalist> finalists = Chooser(request, layers).Run();
-  if (finalists.empty()) return InvalidArgument("{} ranks: the search has nothing to choose", request.ranks);
+  if (finalists.empty()) return InvalidArgument("{}: the search has nothing to choose", Counted(request.ranks, "rank"));
   return finalists;
 }
 

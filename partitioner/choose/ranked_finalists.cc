@@ -8,6 +8,7 @@
 #include <tuple>
 #include <utility>
 
+#include "runtime/base/counted.h"
 #include "runtime/base/status.h"
 
 namespace partita {
@@ -34,6 +35,11 @@ Comparison ComparisonBy(ObjectiveKind objective) {
   return {"slower", "as fast"};
 }
 
+// "1, 2, 4 ranks"
+std::string RanksText(const std::set<int>& ranks) {
+  return ranks.size() == 1 ? Counted(*ranks.begin(), "rank") : fmt::format("{} ranks", fmt::join(ranks, ", "));
+}
+
 absl::Status NoneRuns(const std::vector<Finalist>& finalists) {
   const Finalist* nearest = nullptr;
   std::set<int> ranks;
@@ -44,9 +50,9 @@ absl::Status NoneRuns(const std::vector<Finalist>& finalists) {
   }
   if (nearest == nullptr) return finalists[0].status;
   return ResourceExhausted(
-      "no plan of {} ranks fits; the nearest is {} on {}, whose fullest rank needs {} bytes: {:.0f} "
+      "no plan of {} fits; the nearest is {} on {}, whose fullest rank needs {} bytes: {:.0f} "
       "too many ({})",
-      fmt::join(ranks, ", "), Name(nearest->candidate.search), nearest->candidate.plan, nearest->memory_bytes,
+      RanksText(ranks), Name(nearest->candidate.search), nearest->candidate.plan, nearest->memory_bytes,
       nearest->lacking_bytes, std::string(nearest->status.message()));
 }
 
@@ -57,9 +63,10 @@ std::string ReasonAgainst(const Finalist& finalist, const Finalist& best) {
   if (more < 0) {
     const double percent = -100 * more / best.value;
     const int idle = finalist.candidate.idle_ranks;
-    return fmt::format("faster by only {:.1f} %, which predictions cannot tell, but {}", percent,
-                       idle > 0 ? fmt::format("{} ranks would be idle", idle)
-                                : fmt::format("needs {} ranks, not {}", finalist.setting.ranks, best.setting.ranks));
+    return fmt::format(
+        "faster by only {:.1f} %, which predictions cannot tell, but {}", percent,
+        idle > 0 ? fmt::format("{} would be idle", Counted(idle, "rank"))
+                 : fmt::format("needs {}, not {}", Counted(finalist.setting.ranks, "rank"), best.setting.ranks));
   }
   if (more > 0) return fmt::format("{} by {:.1f} %", comparison.worse, 100 * more / best.value);
   const double slower = finalist.seconds - best.seconds;
@@ -192,10 +199,13 @@ std::string FormatWords(const std::vector<Finalist>& finalists) {
       {"stage:", "stage:N      N pipeline stages of consecutive layers, a rank each"},
       {"a0:", "a0:N, a1:N   factors of the ranks; each layer is split along a dimension of its own over each"},
       {"--dp=", "--dp, --mp   what these flags say"},
-      {"ranks idle", "ranks idle   ranks of the mesh that compute nothing, because fewer are faster"},
-      {"micro-batches",
+      {" idle)", "ranks idle   ranks of the mesh that compute nothing, because fewer are faster"},
+      {"micro-batch",
        "gpipe, 1f1b  order of the micro-batches on a stage: all forward first; forward and backward in "
        "turns (_overlap: while others travel)"},
+      {"sums hidden", "sums hidden  chosen as if computing hid all sums of gradients; step ms says what it hides"},
+      {", by ", "by           the search that found it, whose plans are among those of the search in front"},
+      {"the best that", "that fits    of the plans that fit by the tables"},
       {"buckets of",
        "buckets      gradients are summed in buckets of this size; unless a plan names one, the compiler chooses it"},
   };

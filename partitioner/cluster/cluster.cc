@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "graph/value/node_name.h"
+#include "runtime/base/counted.h"
 #include "runtime/base/status.h"
 
 namespace partita {
@@ -36,8 +37,8 @@ const char* Name(Fabric fabric) {
 
 absl::Status CheckRanks(const Cluster& cluster, int ranks) {
   if (ranks <= static_cast<int>(cluster.devices.size())) return absl::OkStatus();
-  return InvalidArgument("cluster {} has {} devices and the strategy {} ranks; at most one rank for each is allowed",
-                         Quoted(cluster.name), cluster.devices.size(), ranks);
+  return InvalidArgument("cluster {} has {} and the strategy {}; at most one rank for each is allowed",
+                         Quoted(cluster.name), Counted(cluster.devices.size(), "device"), Counted(ranks, "rank"));
 }
 
 int RanksByDefault(const Cluster& cluster) {

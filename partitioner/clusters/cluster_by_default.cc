@@ -4,23 +4,15 @@
 
 #include "partitioner/clusters/shipped_clusters.h"
 #include "partitioner/cost/cluster_speed.h"
-#include "partitioner/cost/compute_cost.h"
 
 namespace partita {
-namespace {
-
-double RateOf(const Cluster& cluster) { return RateOf(cluster.KindOf(0), DType::kF32); }
-
-}  // namespace
 
 const Cluster& ClusterByDefault(const std::string& gpu) {
   if (gpu.empty()) return ShippedClusters().at("two_cores");
-  const Cluster* fastest = nullptr;
   for (const auto& [name, cluster] : ShippedClusters()) {
     if (cluster.KindOf(0).model == gpu) return cluster;
-    if (fastest == nullptr || RateOf(cluster) > RateOf(*fastest)) fastest = &cluster;
   }
-  return *fastest;
+  return ShippedClusters().at("hgx_h200");
 }
 
 MachineSpeed SpeedByDefault(int ranks, const std::string& gpu) {

@@ -10,7 +10,7 @@
 namespace partita {
 
 // `gpu`: its model, as its driver has it ("NVIDIA H200"); empty: the host, which is taken for the one that we measured
-// (two_cores). A GPU that no cluster has is taken for the fastest one that some has.
+// (two_cores). A GPU that no cluster has is taken for an H200, the one that is described where there is none.
 const Cluster& ClusterByDefault(const std::string& gpu = "");
 
 // What the compiler's choices ask of `ranks` devices there; where it has fewer, of all of them. Thread-safe.

@@ -116,6 +116,7 @@ double NestedSeconds(CollectiveKind collective, CollectiveForm form, double byte
 }
 
 GpuGeneration GenerationOf(const DeviceKind& kind) {
+  if (kind.compute_capability >= 100) return GpuGeneration::kBlackwell;
   if (kind.compute_capability >= 90) return GpuGeneration::kHopper;
   return kind.compute_capability >= 80 ? GpuGeneration::kAmpere : GpuGeneration::kVolta;
 }

@@ -17,14 +17,15 @@ enum Hardware { kNvlinkHop, kPciHop, kNetworkHop };
 constexpr double kHop[3][2][3] = {
     {{0.6, 1.25, 4.0}, {0.6, 1.9, 3.4}}, {{1.0, 1.9, 4.0}, {1.0, 2.5, 5.7}}, {{5.0, 8.5, 14.0}, {2.7, 4.0, 14.0}}};
 constexpr double kNvlsHop = 25;
-constexpr double kNvlsEfficiency = 0.85;  // of Hopper
+// By generation, the first index of all of these.
+constexpr double kNvlsEfficiency[kGpuGenerations] = {0, 0, 0.85, 0.74};
 
 // Of one node, two nodes, more. LL's first index is the generation on one node, and on several 1 for AMD's hosts.
-constexpr double kMostLl[3][3] = {{39, 39, 20.4}, {87.7, 22.5, 19}, {141, 45, 35}};
-// Of a channel, by generation.
-constexpr double kMostRingLl128[3] = {20, 20, 36.7};
-constexpr double kMostTreeLl128[3][3] = {{20, 20, 20}, {20, 20, 20}, {36.7, 36.7, 29}};
-constexpr double kMostTree[3][3] = {{26.5, 18.5, 10}, {24, 23.6, 17.8}, {38.7, 41.4, 36}};
+constexpr double kMostLl[kGpuGenerations][3] = {{39, 39, 20.4}, {87.7, 22.5, 19}, {141, 45, 35}, {282, 90, 70}};
+// Of a channel.
+constexpr double kMostRingLl128[kGpuGenerations] = {20, 20, 36.7, 40};
+constexpr double kMostTreeLl128[kGpuGenerations][3] = {{20, 20, 20}, {20, 20, 20}, {36.7, 36.7, 29}, {55.6, 31.67, 20}};
+constexpr double kMostTree[kGpuGenerations][3] = {{26.5, 18.5, 10}, {24, 23.6, 17.8}, {38.7, 41.4, 36}, {70, 42.8, 24}};
 
 // Trees are slower than their model for middling sizes: powers of two from 64 B on.
 constexpr int kTreeSizes = 23;
@@ -80,7 +81,8 @@ double TreeBandwidth(int protocol, double links, const NcclTopology& topology) {
 // multicast, and receives as much. NCCL's own estimate is 2 (n - 1) / n times the links' speed, which no measurement
 // reaches: docs/papers.md 13.2.
 double NvlsBandwidth(double links, const NcclTopology& topology) {
-  const double usable = links * kNvlsEfficiency * (topology.channels - 1) / topology.channels;
+  const double efficiency = kNvlsEfficiency[static_cast<int>(topology.generation)];
+  const double usable = links * efficiency * (topology.channels - 1) / topology.channels;
   return usable * topology.ranks / (topology.ranks + 1);
 }
 
@@ -110,7 +112,7 @@ bool NcclOffers(CollectiveKind collective, NcclAlgorithm algorithm, NcclProtocol
   if (protocol == NcclProtocol::kLl128 && !topology.nvlink) return false;
   if (algorithm == NcclAlgorithm::kRing) return true;
   if (algorithm == NcclAlgorithm::kTree) return all_reduce;
-  return all_reduce && protocol == NcclProtocol::kSimple && topology.generation == GpuGeneration::kHopper &&
+  return all_reduce && protocol == NcclProtocol::kSimple && topology.generation >= GpuGeneration::kHopper &&
          topology.nvlink && topology.nodes == 1 && topology.channels >= 2;
 }
 

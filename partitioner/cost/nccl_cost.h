@@ -1,6 +1,6 @@
 // NCCL's own estimate of the time of a collective: the model by which it chooses an algorithm and a protocol, with the
-// constants of version 2.28 (src/graph/tuning.cc; docs/papers.md 13.2). For NVLS, whose model is too optimistic, the
-// bytes on the links decide.
+// constants of version 2.28, and of 2.30 for Blackwell (src/graph/tuning.cc; docs/papers.md 13.2). For NVLS, whose
+// model is too optimistic, the bytes on the links decide.
 #ifndef PARTITA_PARTITIONER_COST_NCCL_COST_H_
 #define PARTITA_PARTITIONER_COST_NCCL_COST_H_
 
@@ -13,7 +13,8 @@ namespace partita {
 
 enum class NcclAlgorithm : uint8_t { kTree, kRing, kNvls };
 enum class NcclProtocol : uint8_t { kLl, kLl128, kSimple };
-enum class GpuGeneration : uint8_t { kVolta, kAmpere, kHopper };
+enum class GpuGeneration : uint8_t { kVolta, kAmpere, kHopper, kBlackwell };
+inline constexpr int kGpuGenerations = 4;
 inline constexpr NcclAlgorithm kNcclAlgorithms[] = {NcclAlgorithm::kTree, NcclAlgorithm::kRing, NcclAlgorithm::kNvls};
 inline constexpr NcclProtocol kNcclProtocols[] = {NcclProtocol::kLl, NcclProtocol::kLl128, NcclProtocol::kSimple};
 const char* Name(NcclAlgorithm algorithm);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "runtime/base/counted.h"
 #include "runtime/base/status.h"
 
 namespace partita {
@@ -16,8 +17,8 @@ absl::Status CheckCurve(const EpochCurve& curve) {
   for (size_t i = 0; i < curve.points.size(); ++i) {
     const EpochPoint& point = curve.points[i];
     if (point.batch < 1 || !std::isfinite(point.epochs) || point.epochs <= 0) {
-      return InvalidArgument("point {}: batch {} needs {} epochs; numbers greater than 0 are needed", i, point.batch,
-                             point.epochs);
+      return InvalidArgument("point {}: batch {} needs {}; numbers greater than 0 are needed", i, point.batch,
+                             Counted(point.epochs, "epoch"));
     }
     if (i == 0) continue;
     const EpochPoint& before = curve.points[i - 1];
@@ -25,8 +26,8 @@ absl::Status CheckCurve(const EpochCurve& curve) {
       return InvalidArgument("point {}: batch {} follows batch {}; batches must rise", i, point.batch, before.batch);
     }
     if (point.epochs < before.epochs) {
-      return InvalidArgument("point {}: batch {} needs {} epochs, less than the {} of batch {}; they may not fall", i,
-                             point.batch, point.epochs, before.epochs, before.batch);
+      return InvalidArgument("point {}: batch {} needs {}, less than the {} of batch {}; they may not fall", i,
+                             point.batch, Counted(point.epochs, "epoch"), before.epochs, before.batch);
     }
   }
   return absl::OkStatus();
@@ -51,7 +52,8 @@ absl::StatusOr<double> EpochsAt(const EpochCurve& curve, int64_t batch) {
 absl::Status AddPoint(const EpochPoint& point, EpochCurve& curve) {
   const auto place = std::ranges::lower_bound(curve.points, point.batch, {}, &EpochPoint::batch);
   if (place != curve.points.end() && place->batch == point.batch) {
-    return InvalidArgument("it has a point for a batch of {} already: {} epochs", point.batch, place->epochs);
+    return InvalidArgument("it has a point for a batch of {} already: {}", point.batch,
+                           Counted(place->epochs, "epoch"));
   }
   EpochCurve longer = curve;
   longer.points.insert(longer.points.begin() + (place - curve.points.begin()), point);
@@ -66,7 +68,7 @@ absl::StatusOr<StepsToAccuracy> StepsAt(const EpochCurve& curve, int64_t batch) 
     return InvalidArgument("it does not say how many samples an epoch has (samples), so that epochs have no length");
   }
   if (curve.samples < batch) {
-    return InvalidArgument("its epochs have {} samples, less than a batch of {}", curve.samples, batch);
+    return InvalidArgument("its epochs have {}, less than a batch of {}", Counted(curve.samples, "sample"), batch);
   }
   return StepsToAccuracy{epochs, curve.samples / batch};
 }

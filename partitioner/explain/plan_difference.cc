@@ -13,6 +13,7 @@
 #include "graph/ir/op_definition.h"
 #include "partitioner/explain/critical_path.h"
 #include "partitioner/explain/step_shares.h"
+#include "runtime/base/counted.h"
 
 namespace partita {
 namespace {
@@ -78,8 +79,8 @@ std::vector<std::pair<std::string, int64_t>> WireBytesOf(const Program& program)
   std::vector<std::pair<std::string, int64_t>> by_group;
   for (size_t g = 0; g < program.groups.size(); ++g) {
     const CommunicationGroup& group = program.groups[g];
-    by_group.emplace_back(fmt::format("{} ({} ranks)", AlongOf(group.key, program.meshes), group.ranks.size()),
-                          bytes[g].wire);
+    by_group.emplace_back(
+        fmt::format("{} ({})", AlongOf(group.key, program.meshes), Counted(group.ranks.size(), "rank")), bytes[g].wire);
   }
   return by_group;
 }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "graph/value/node_name.h"
+#include "runtime/base/counted.h"
 #include "runtime/base/status.h"
 
 namespace partita {
@@ -53,7 +54,7 @@ absl::Status CheckSlowdown(const Slowdown& slowdown) {
                            alone == slowdown.end() ? "is missing" : fmt::format("is {}", alone->second));
   }
   for (const auto& [ranks, times] : slowdown) {
-    const std::string where = fmt::format("shared_cores of {} ranks", ranks);
+    const std::string where = "shared_cores of " + Counted(ranks, "rank");
     RETURN_IF_ERROR(WithContext(where, CheckLeast("ranks", ranks, 1)));
     RETURN_IF_ERROR(WithContext(where, CheckPositive("slowdown", times)));
   }
@@ -69,7 +70,8 @@ absl::Status CheckProfile(const Profile& profile) {
     const std::string name = fmt::format("kernel {}", Quoted(kernel.signature));
     RETURN_IF_ERROR(WithContext(name, CheckKernel(kernel)));
     if (kernels.emplace(kernel.signature, kernel.ranks).second) continue;
-    return InvalidArgument("{}: beside {} ranks it is there twice; once is allowed", name, kernel.ranks);
+    return InvalidArgument("{}: beside {} it is there twice; once is allowed", name,
+                           Counted(kernel.ranks, "rank"));
   }
   std::set<std::tuple<CollectiveKind, int, bool>> collectives;
   for (const CollectiveTime& time : profile.collectives) {

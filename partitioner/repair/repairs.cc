@@ -10,6 +10,7 @@
 #include "partitioner/repair/changes.h"
 #include "partitioner/repair/fitting_blocks.h"
 #include "partitioner/repair/recompute_tables.h"
+#include "runtime/base/counted.h"
 #include "runtime/base/status.h"
 
 namespace partita {
@@ -98,7 +99,7 @@ class RepairFinder {
   void TryMicroBatches(const Strategy& strategy, const std::string& before) {
     std::optional<int64_t> least;
     for (const int64_t count : MoreMicroBatches(request_.forward, strategy)) {
-      if (Try(fmt::format("{}{} micro-batches", before, count), WithMicroBatches(strategy, count))) return;
+      if (Try(before + Counted(count, "micro-batch"), WithMicroBatches(strategy, count))) return;
       const Repair& tried = tried_.back();
       if (tried.seconds == 0 || (least && tried.memory_bytes >= *least)) return;
       least = tried.memory_bytes;
@@ -107,8 +108,7 @@ class RepairFinder {
 
   void TrySizes(const std::vector<ReplicaSizes>& all) {
     for (const ReplicaSizes& sizes : all) {
-      const std::string change = fmt::format("{} {} of {} {}", sizes.data, sizes.data == 1 ? "replica" : "replicas",
-                                             sizes.model, sizes.model == 1 ? "rank" : "ranks");
+      const std::string change = Counted(sizes.data, "replica") + " of " + Counted(sizes.model, "rank");
       if (Try(change, WithReplicas(request_.forward, request_.strategy, sizes))) return;
     }
   }

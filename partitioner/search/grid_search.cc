@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "partitioner/search/reason.h"
+#include "runtime/base/counted.h"
 #include "runtime/base/status.h"
 
 namespace partita {
@@ -50,9 +51,9 @@ absl::Status WhyNone(int ranks, const std::vector<Candidate>& all) {
   absl::Status reason;
   for (const Candidate& candidate : all) {
     const GridPlan& plan = candidate.plan;
-    UpdateReason(reason,
-                 WithContext(fmt::format("no grid of {} ranks, not even {} x {}", ranks, plan.rows, plan.columns),
-                             candidate.status));
+    UpdateReason(reason, WithContext(fmt::format("no grid of {}, not even {} x {}", Counted(ranks, "rank"), plan.rows,
+                                                 plan.columns),
+                                     candidate.status));
   }
   return reason;
 }

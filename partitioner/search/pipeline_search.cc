@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "runtime/base/counted.h"
 #include "runtime/base/status.h"
 
 namespace partita {
@@ -32,6 +33,9 @@ class Stages {
   // What a stage adds to the way of a micro-batch through all stages: its own seconds, its output's way and back.
   double Way(int begin, int end) const { return Seconds(begin, end) + 2 * Send(end); }
 
+  // It computes for so long: its beat is no shorter, nor that of more layers.
+  double Seconds(int begin, int end) const { return until_[end].seconds - until_[begin].seconds; }
+
   // How often it can take a micro-batch.
   double Beat(int begin, int end) const {
     if (order_ == PipelineOrder::kOverlapFriendly) return std::max(Seconds(begin, end), Send(end));
@@ -48,8 +52,6 @@ class Stages {
   struct Sums {
     double seconds = 0, weights = 0, activations = 0;
   };
-
-  double Seconds(int begin, int end) const { return until_[end].seconds - until_[begin].seconds; }
 
   // Of a micro-batch over the cut before `layer`.
   double Send(int layer) const {
@@ -84,9 +86,8 @@ Cuts LeastWay(const Stages& stages, const PipelineLimits& limits, double beat) {
   for (int left = 1; left <= most; ++left) {
     for (int begin = layers - left; begin >= 0; --begin) {
       for (int end = begin + 1; end <= layers; ++end) {
-        if (way[left - 1][end] == kNone || stages.Beat(begin, end) > beat ||
-            stages.Bytes(begin, end, left) > limits.bytes)
-          continue;
+        if (stages.Seconds(begin, end) > beat || stages.Bytes(begin, end, left) > limits.bytes) break;
+        if (way[left - 1][end] == kNone || stages.Beat(begin, end) > beat) continue;
         const double seconds = stages.Way(begin, end) + way[left - 1][end];
         if (seconds >= way[left][begin]) continue;
         way[left][begin] = seconds;
@@ -116,20 +117,70 @@ struct Found {
   double seconds = kNone;
 };
 
-// A longer beat allows a shorter way; once the beats alone take as long as the best plan, none is better.
+// A longer beat allows a shorter way. Of beats with the same way only the shortest counts, and where two beats have one
+// way, so have all between them.
+class CutSearch {
+ public:
+  CutSearch(const std::vector<PipelineLayer>& layers, const PipelineLimits& limits, int micro_batches,
+            PipelineOrder order)
+      : layers_(layers),
+        limits_(limits),
+        stages_(layers, micro_batches, order),
+        further_(micro_batches - 1),
+        found_{{{}, micro_batches, order}, kNone} {}
+
+  Found Best() {
+    if (further_ == 0) {  // no micro-batch waits for the one before
+      Take(LeastWay(stages_, limits_, kNone), 0);
+      return found_;
+    }
+    beats_ = Beats(stages_);
+    const int last = static_cast<int>(beats_.size()) - 1;
+    Between(-1, kNone, last, Try(last));
+    return found_;
+  }
+
+ private:
+  double Try(int beat) {
+    Cuts cuts = LeastWay(stages_, limits_, beats_[beat]);
+    const double way = cuts.way;
+    Take(std::move(cuts), beat);
+    return way;
+  }
+
+  // Of equal plans the one of the shortest beat.
+  void Take(Cuts cuts, int beat) {
+    if (cuts.way == kNone) return;
+    PipelinePlan plan = found_.plan;
+    plan.first_layer = std::move(cuts.first_layer);
+    const double seconds = PipelineSeconds(layers_, plan);
+    if (seconds > found_.seconds || (seconds == found_.seconds && beat > beat_)) return;
+    found_ = {std::move(plan), seconds};
+    beat_ = beat;
+  }
+
+  // The beats between two with these ways, the shorter ones first; -1: before all.
+  void Between(int low, double low_way, int high, double high_way) {
+    if (high - low < 2 || low_way == high_way) return;
+    if (high_way + further_ * beats_[low + 1] > found_.seconds) return;
+    const int middle = low + (high - low) / 2;
+    const double way = Try(middle);
+    Between(low, low_way, middle, way);
+    Between(middle, way, high, high_way);
+  }
+
+  const std::vector<PipelineLayer>& layers_;
+  const PipelineLimits& limits_;
+  const Stages stages_;
+  const double further_;  // micro-batches behind the first
+  std::vector<double> beats_;
+  Found found_;
+  int beat_ = 0;  // of the found one
+};
+
 Found BestCuts(const std::vector<PipelineLayer>& layers, const PipelineLimits& limits, int micro_batches,
                PipelineOrder order) {
-  const Stages stages(layers, micro_batches, order);
-  const double shortest = stages.Way(0, stages.layers());
-  Found found{{{}, micro_batches, order}, kNone};
-  for (const double beat : Beats(stages)) {
-    if (shortest + (micro_batches - 1) * beat >= found.seconds) break;
-    Cuts cuts = LeastWay(stages, limits, beat);
-    if (cuts.way + (micro_batches - 1) * beat >= found.seconds) continue;
-    found.plan.first_layer = std::move(cuts.first_layer);
-    found.seconds = PipelineSeconds(layers, found.plan);
-  }
-  return found;
+  return CutSearch(layers, limits, micro_batches, order).Best();
 }
 
 absl::Status Check(const std::vector<PipelineLayer>& layers, const PipelineLimits& limits) {
@@ -150,11 +201,11 @@ absl::Status Check(const std::vector<PipelineLayer>& layers, const PipelineLimit
 }
 
 Rejected Reject(const std::vector<PipelineLayer>& layers, const Found& found, double best) {
-  Rejected rejected{fmt::format("{} with {} micro-batches", Name(found.plan.order), found.plan.micro_batches),
+  Rejected rejected{fmt::format("{} with {}", Name(found.plan.order), Counted(found.plan.micro_batches, "micro-batch")),
                     found.seconds, 0, "does not fit, wherever it is cut"};
   if (found.seconds == kNone) return rejected;
   const double slower = 1e6 * (found.seconds - best);
-  rejected.plan += fmt::format(" in {} stages", found.plan.first_layer.size());
+  rejected.plan += " in " + Counted(found.plan.first_layer.size(), "stage");
   rejected.bytes = PipelineBytes(layers, found.plan);
   rejected.reason = slower > 0 ? fmt::format("slower by {:.4g} us", slower) : "as fast";
   return rejected;
@@ -195,8 +246,8 @@ absl::StatusOr<Answer<PipelinePlan>> PipelineSearch(const std::vector<PipelineLa
   std::stable_sort(all.begin(), all.end(), [](const Found& a, const Found& b) { return a.seconds < b.seconds; });
   const Found& best = all.front();
   if (best.seconds == kNone)
-    return ResourceExhausted("no cuts of {} layers into at most {} stages fit {:.6g} bytes a stage", layers.size(),
-                             limits.stages, limits.bytes);
+    return ResourceExhausted("no cuts of {} into at most {} fit {:.6g} bytes a stage", Counted(layers.size(), "layer"),
+                             Counted(limits.stages, "stage"), limits.bytes);
   Answer<PipelinePlan> answer{{best.seconds, PipelineBytes(layers, best.plan), best.seconds, {}}, best.plan};
   for (size_t i = 1; i < all.size(); ++i) answer.rejected.push_back(Reject(layers, all[i], best.seconds));
   return answer;

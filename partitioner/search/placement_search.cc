@@ -11,6 +11,7 @@
 #include "partitioner/search/placement/activity_order.h"
 #include "partitioner/search/placement/heft.h"
 #include "partitioner/search/placement/placement_blocks.h"
+#include "runtime/base/counted.h"
 #include "runtime/base/status.h"
 
 namespace partita {
@@ -151,9 +152,9 @@ class Others {
 absl::Status NoPlacement(const PlacementGraph& graph, const PlacementLimits& limits, bool proven) {
   double bytes = 0;
   for (const PlacedOp& op : graph.ops) bytes += op.bytes;
-  return ResourceExhausted("{} {} ops of together {:.6g} bytes on {} devices of {:.6g} each",
+  return ResourceExhausted("{} {} of together {:.6g} bytes on {} of {:.6g} each",
                            proven ? "there is no placement of" : "the search found in its time no placement of",
-                           graph.ops.size(), bytes, limits.devices, limits.bytes);
+                           Counted(graph.ops.size(), "op"), bytes, Counted(limits.devices, "device"), limits.bytes);
 }
 
 }  // namespace

@@ -17,14 +17,14 @@ std::vector<int> PrimesOf(int number) {
   return primes;
 }
 
-// How many axes of one size each cut takes; the rest of them split nothing.
-Choice ChoiceOf(int axes, int n, int h, int w, int k, int c) {
+// How many axes of one size each cut takes; the rest of them split nothing. `summed`: what k axes do.
+Choice ChoiceOf(int axes, int n, int h, int w, int k, int c, Cut summed) {
   Choice choice(static_cast<size_t>(axes), Cut::kWhole);
   std::fill_n(choice.begin(), n, Cut::kSamples);
   std::fill_n(choice.begin() + n, h, Cut::kHeight);
   std::fill_n(choice.begin() + n + h, w, Cut::kWidth);
   std::fill_n(choice.rbegin(), c, Cut::kChannels);
-  std::fill_n(choice.rbegin() + c, k, Cut::kSummed);
+  std::fill_n(choice.rbegin() + c, k, summed);
   return choice;
 }
 
@@ -35,7 +35,10 @@ std::vector<Choice> ChoicesOfEqualAxes(int axes) {
       for (int w = axes - n - h; w >= 0; --w) {
         for (int c = axes - n - h - w; c >= 0; --c) {
           const int most = h + w > 0 ? 0 : axes - n - c;
-          for (int k = most; k >= 0; --k) choices.push_back(ChoiceOf(axes, n, h, w, k, c));
+          for (int k = most; k >= 0; --k) {
+            choices.push_back(ChoiceOf(axes, n, h, w, k, c, Cut::kSummed));
+            if (k > 0) choices.push_back(ChoiceOf(axes, n, h, w, k, c, Cut::kScattered));
+          }
         }
       }
     }
@@ -90,13 +93,20 @@ int DegreeOf(const Choice& choice, const Mesh& mesh, Cut cut) {
 }
 
 std::string ToString(const Choice& choice, const Mesh& mesh) {
-  constexpr char kLetters[] = "nhwck";
+  constexpr char kLetters[] = "nhwcks";
   std::string text;
-  for (const Cut cut : {Cut::kSamples, Cut::kHeight, Cut::kWidth, Cut::kChannels, Cut::kSummed}) {
+  for (const Cut cut : {Cut::kSamples, Cut::kHeight, Cut::kWidth, Cut::kChannels, Cut::kSummed, Cut::kScattered}) {
     const int degree = DegreeOf(choice, mesh, cut);
     if (degree > 1) text += fmt::format("{}{}{}", text.empty() ? "" : " ", kLetters[static_cast<int>(cut)], degree);
   }
   return text.empty() ? "whole" : text;
+}
+
+Cut CutOfNode(Cut cut, bool leads, size_t rank) {
+  if (cut != Cut::kSummed && cut != Cut::kScattered) return cut;
+  if (leads) return Cut::kSummed;
+  if (cut == Cut::kSummed) return Cut::kWhole;
+  return rank < 3 ? Cut::kSamples : Cut::kHeight;
 }
 
 int DimensionOf(Cut cut, size_t rank) {
@@ -145,10 +155,11 @@ std::optional<std::vector<std::optional<AxisConfig>>> AxesOf(const std::vector<R
                                                              bool leads, const Choice& choice) {
   const bool piece = IsGenerated(output.name);
   std::vector<std::optional<AxisConfig>> axes;
-  for (const Cut cut : choice) {
+  for (const Cut of_layer : choice) {
+    const Cut cut = CutOfNode(of_layer, leads, output.type.shape.size());
     axes.push_back(AxisConfig{"replicate", 0, {}});
     if (cut == Cut::kFirst) axes.back()->split = "at";
-    if (cut == Cut::kWhole || cut == Cut::kFirst || (cut == Cut::kSummed && !leads)) continue;
+    if (cut == Cut::kWhole || cut == Cut::kFirst) continue;
     // One name stands for all pieces of a user's node, so none of them alone can be a sum.
     const bool possible = cut != Cut::kSummed || !piece;
     if (const Rule* const split = possible ? FindSplit(splits, output.type.shape, cut) : nullptr)

@@ -16,8 +16,10 @@ namespace partita {
 
 // kSummed: the layer's first node is split along a dimension that its output lacks (input channels, the rows of an
 // embedding table, the classes of a loss), so each rank computes a summand; the nodes behind it are replicated.
-// kWhole: every rank of the axis computes all of the layer. kFirst: only the first rank does.
-enum class Cut : uint8_t { kSamples, kHeight, kWidth, kChannels, kSummed, kWhole, kFirst };
+// kScattered: the same, but the nodes behind it are split by rows or positions, those of [n,c] by samples, so the sum
+// is scattered (Korthikanti et al., 2205.05198). kWhole: every rank of the axis computes all of the layer. kFirst: only
+// the first rank does.
+enum class Cut : uint8_t { kSamples, kHeight, kWidth, kChannels, kSummed, kScattered, kWhole, kFirst };
 // Those that split a dimension of the output.
 inline constexpr Cut kCuts[] = {Cut::kSamples, Cut::kHeight, Cut::kWidth, Cut::kChannels};
 
@@ -35,7 +37,8 @@ Mesh GroupMesh(int data, int model);
 
 // All degrees (n, h, w, k, c) whose product divides the ranks, k of the summed dimension; of axes of one size, k takes
 // none where h or w do. Samples take the outermost axes, channels the innermost; between them lie rows, columns, the
-// axes that split nothing, and the summed dimension. So each combination of degrees is one choice.
+// axes that split nothing, and the summed dimension. So each combination of degrees is one choice, but for k, whose
+// sums are whole or scattered.
 std::vector<Choice> AllChoices(const Mesh& mesh);
 
 // Joins neighbouring axes that every layer splits alike: one collective over the joint axis takes the place of several.
@@ -45,6 +48,9 @@ int DegreeOf(const Choice& choice, const Mesh& mesh, Cut cut);
 
 // "n4 c2"; "whole" where nothing is split.
 std::string ToString(const Choice& choice, const Mesh& mesh);
+
+// What a cut is for one node of a layer, whose first output has this number of dimensions; `leads`: it is the first.
+Cut CutOfNode(Cut cut, bool leads, size_t rank);
 
 // The dimension of a value with this number of dimensions; -1: it has no such dimension.
 int DimensionOf(Cut cut, size_t rank);

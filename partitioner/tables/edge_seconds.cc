@@ -35,7 +35,8 @@ class CollectiveTimes {
 // What is known of an end before it meets the other.
 struct End {
   int way = 0;        // EdgeBlocks
-  uint32_t idle = 0;  // axes over which each rank that reads the whole value has its whole gradient
+  uint32_t idle = 0;  // as of EdgeEnd
+  uint32_t open = 0;
   uint32_t sums = 0;  // axes over which the value is a sum; it is added up first, to be whole on every rank
   CollectiveTimes* collectives = nullptr;  // of what a rank holds
 };
@@ -69,27 +70,27 @@ class Edge {
 
  private:
   Ends Distinct(const std::vector<EdgeEnd>& given) {
-    std::map<std::pair<int, std::pair<uint32_t, uint32_t>>, size_t> places;
-    std::vector<End> ends;
-    for (const EdgeEnd& end : given) ends.push_back(Look(end));
-    for (const End& end : ends) places[{end.way, {end.idle, end.sums}}] = 0;
+    using Key = std::array<uint32_t, 4>;
+    std::map<Key, size_t> places;
+    std::vector<Key> keys;
+    for (const EdgeEnd& end : given) {
+      const auto way = static_cast<uint32_t>(blocks_.WayOf(end.layout));
+      keys.push_back({way, end.idle, end.open, SumsOf(end.layout)});
+      places[keys.back()] = 0;
+    }
     Ends result;
     for (auto& [key, place] : places) {
       place = result.distinct.size();
-      result.distinct.push_back({key.first, key.second.first, key.second.second});
+      result.distinct.push_back({static_cast<int>(key[0]), key[1], key[2], key[3]});
     }
-    for (const End& end : ends) result.of_all.push_back(places.at({end.way, {end.idle, end.sums}}));
+    for (const Key& key : keys) result.of_all.push_back(places.at(key));
     return result;
   }
 
-  End Look(const EdgeEnd& given) {
-    End end;
-    end.way = blocks_.WayOf(given.layout);
-    for (size_t a = 0; a < given.layout.size(); ++a) {
-      if (given.layout[a].partial()) end.sums |= 1U << a;
-      if (!given.choice.empty() && ReadsWhole(given.choice[a])) end.idle |= 1U << a;
-    }
-    return end;
+  static uint32_t SumsOf(const Layout& layout) {
+    uint32_t sums = 0;
+    for (size_t a = 0; a < layout.size(); ++a) sums |= layout[a].partial() ? 1U << a : 0;
+    return sums;
   }
 
   CollectiveTimes& CollectivesOf(const End& end) {
@@ -112,8 +113,10 @@ class Edge {
     return seconds;
   }
 
+  // Packed before it travels, and unpacked.
   double Message(uint32_t axes, double elements) {
-    return elements > 0 ? moves_.LinkOver(axes).SecondsOf(elements * SizeOf(type_.dtype)) : 0;
+    if (elements == 0) return 0;
+    return moves_.LinkOver(axes).SecondsOf(elements * SizeOf(type_.dtype)) + 2 * moves_.launch_seconds();
   }
 
   double SecondsOf(const End& from, const End& to, const MissingElements& missing) {
@@ -129,15 +132,20 @@ class Edge {
           collective ? to.collectives->Of(CollectiveKind::kAllGather, gathers) : Message(differ, missing.forward);
     }
     if (!back_) return seconds;
-    // Over idle axes no rank lacks a part of the gradient.
-    const bool gives = (differ & ~to.idle) != 0;
+    // Over axes that are not idle each rank has a summand of what it read whole. Those of an all_gather are scattered;
+    // before messages they are added up.
+    const uint32_t summands = gathers & ~to.idle;
+    uint32_t added = whole_before & whole_after & ~to.idle & ~from.open;
     if (collective) {
-      if (missing.forward > 0) seconds += to.collectives->Of(CollectiveKind::kReduceScatter, gathers & ~to.idle);
-      if (missing.back > 0) seconds += from.collectives->Of(CollectiveKind::kAllGather, slices);
+      if (missing.forward > 0) seconds += to.collectives->Of(CollectiveKind::kReduceScatter, summands);
+      if (missing.back > 0) seconds += from.collectives->Of(CollectiveKind::kAllGather, slices & ~from.open);
     } else {
+      // A rank gives parts of the gradient where it read other parts, not where all ranks have the same.
+      const bool gives = (differ & ~to.idle & ~summands) != 0;
       seconds += Message(differ, std::max(gives ? missing.forward : 0, missing.back));
+      added |= summands;
     }
-    return seconds + to.collectives->Of(CollectiveKind::kAllReduce, whole_before & whole_after & ~to.idle);
+    return seconds + to.collectives->Of(CollectiveKind::kAllReduce, added);
   }
 
   const TensorType& type_;

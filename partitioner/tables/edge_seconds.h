@@ -12,15 +12,15 @@
 
 #include "graph/ir/graph.h"
 #include "graph/value/layout.h"
-#include "partitioner/tables/choice.h"
 #include "partitioner/tables/move_seconds.h"
 
 namespace partita {
 
-// A way to hold or read a value.
+// A way to hold or read a value. Of axes over which it is whole: where a reader is `idle`, each rank computes the whole
+// gradient, else a summand; where a holder is `open`, it takes summands as they are, for another edge adds them up.
 struct EdgeEnd {
   Layout layout;
-  Choice choice;  // of the layer; empty: not looked at
+  uint32_t idle = 0, open = 0;  // bit a: axis a
 };
 
 // Seconds from each of `from` (rows) to each of `to`. The slowest rank counts. `back`: the gradient goes back.

@@ -1,5 +1,7 @@
 #include "partitioner/tables/found_strategy.h"
 
+#include <fmt/format.h>
+
 #include <functional>
 #include <utility>
 
@@ -16,11 +18,12 @@ void ForEachNode(const Graph& forward, const LayerGraph& layers, const std::func
   }
 }
 
-AxisConfig ConfigOf(const Graph& forward, const Node& node, Cut cut, bool leads) {
-  const bool split = cut != Cut::kWhole && (cut != Cut::kSummed || leads);
-  if (!split) return {"replicate", 0, {}};
+AxisConfig ConfigOf(const Graph& forward, const Node& node, Cut of_layer, bool leads) {
+  const Shape& shape = forward.type(node.outputs[0]).shape;
+  const Cut cut = CutOfNode(of_layer, leads, shape.size());
+  if (cut == Cut::kWhole) return {"replicate", 0, {}};
   const std::vector<Rule> splits = SplitsOf(forward, node);
-  const Rule* const found = FindSplit(splits, forward.type(node.outputs[0]).shape, cut);
+  const Rule* const found = FindSplit(splits, shape, cut);
   return {found == nullptr ? "replicate" : found->name, 0, {}};
 }
 
@@ -37,6 +40,15 @@ Strategy StrategyOfChoices(const Graph& forward, const LayerGraph& layers, const
       entry.axes[mesh.axes[a].name] = ConfigOf(forward, forward.node(id), choices[layer][a], leads);
     strategy.ops.push_back(std::move(entry));
   });
+  for (size_t i = 0; i < layers.shared.size(); ++i) {
+    const Value& parameter = layers.graph.value(layers.shared[i]);
+    OpConfig entry{parameter.name, {}, {}};
+    for (size_t a = 0; a < mesh.axes.size(); ++a) {
+      const int dimension = DimensionOf(choices[layers.layers.size() + i][a], parameter.type.shape.size());
+      entry.axes[mesh.axes[a].name] = {dimension < 0 ? "replicate" : fmt::format("dimension{}", dimension), 0, {}};
+    }
+    strategy.ops.push_back(std::move(entry));
+  }
   return strategy;
 }
 

@@ -12,7 +12,7 @@
 
 namespace partita {
 
-// `choices`: by layer, over the axes of `mesh`.
+// `choices`: by layer and then by shared parameter, over the axes of `mesh`.
 Strategy StrategyOfChoices(const Graph& forward, const LayerGraph& layers, const Mesh& mesh,
                            const std::vector<Choice>& choices);
 

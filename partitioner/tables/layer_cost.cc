@@ -16,6 +16,12 @@ namespace {
 // The first rank's: of balanced blocks the first is never smaller than another.
 constexpr int kRank = 0;
 
+// It reads the parameter, its gradient and what is kept beside it, and writes all but the gradient.
+double UpdateSeconds(double bytes, const CostBasis& basis, int sharing) {
+  const double written = bytes * (1 - 1 / basis.copies_of_weights);
+  return RooflineSeconds({0, bytes + written, DType::kF32}, basis.cluster.KindOf(kRank), sharing);
+}
+
 class Reckoner {
  public:
   Reckoner(const LayerProgram& program, const Choice& choice, const Mesh& mesh, const CostBasis& basis,
@@ -56,13 +62,7 @@ class Reckoner {
     if (program_.read_names.contains(name)) return;
     const double bytes = basis_.copies_of_weights * BytesHere(node.outputs[0]);
     cost_.weight_bytes += bytes;
-    if (!program_.by_rows) cost_.update += UpdateSeconds(bytes);
-  }
-
-  // It reads the parameter, its gradient and what is kept beside it, and writes all but the gradient.
-  double UpdateSeconds(double bytes) const {
-    const double written = bytes * (1 - 1 / basis_.copies_of_weights);
-    return RooflineSeconds({0, bytes + written, DType::kF32}, basis_.cluster.KindOf(kRank), sharing_);
+    if (!program_.by_rows) cost_.update += UpdateSeconds(bytes, basis_, sharing_);
   }
 
   void AddMove(NodeId id) {
@@ -139,6 +139,19 @@ const absl::StatusOr<LayerCost>& LayerCosts::Of(const OpLayer& layer, const Choi
     return Reckoner(program, choice, mesh_, basis_, moves_).Run();
   };
   return known_.emplace(key, cost()).first->second;
+}
+
+SharedCost LayerCosts::OfShared(ValueId parameter, const Layout& layout, uint32_t sums) {
+  const TensorType& type = layers_.graph.type(parameter);
+  const std::optional<Box> box = LocalBox(layout, type.shape, mesh_, kRank);
+  const double bytes = box ? static_cast<double>(box->elements() * SizeOf(type.dtype)) : 0;
+  SharedCost cost;
+  cost.weight_bytes = basis_.copies_of_weights * bytes;
+  cost.update = UpdateSeconds(cost.weight_bytes, basis_, RanksSharingCores(basis_.cluster, kRank, mesh_.size()));
+  if (sums == 0) return cost;
+  const double seconds = moves_.OfCollective(CollectiveKind::kAllReduce, sums, bytes);
+  cost.synchronization = std::max(seconds - moves_.OfCollective(CollectiveKind::kAllReduce, sums, 1), 0.0);
+  return cost;
 }
 
 // Ops with attributes and types, and where each input comes from: a node of the layer, or how it is given.

@@ -3,6 +3,7 @@
 #ifndef PARTITA_PARTITIONER_TABLES_LAYER_COST_H_
 #define PARTITA_PARTITIONER_TABLES_LAYER_COST_H_
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
@@ -38,6 +39,13 @@ struct LayerCost {
   std::vector<Layout> makes;    // how what it makes lies
 };
 
+// Of a parameter that several layers read: what one of its own costs its layer.
+struct SharedCost {
+  double synchronization = 0;
+  double update = 0;
+  double weight_bytes = 0;
+};
+
 // Of the layers on one mesh. A layer is compiled once for each choice, and all that are alike with it: tables that are
 // made of the same costs share that work, which is most of theirs. Layers and basis must outlive it. Thread-compatible.
 class LayerCosts {
@@ -48,6 +56,9 @@ class LayerCosts {
 
   // kInvalidArgument: the layer cannot have this layout. The objects it refers to must outlive it.
   const absl::StatusOr<LayerCost>& Of(const OpLayer& layer, const Choice& choice);
+
+  // `sums`: axes (bit a: axis a) over which the gradient is a sum.
+  SharedCost OfShared(ValueId parameter, const Layout& layout, uint32_t sums);
 
   const LayerGraph& layers() const { return layers_; }
   const Mesh& mesh() const { return mesh_; }

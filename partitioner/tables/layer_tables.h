@@ -14,11 +14,16 @@
 
 namespace partita {
 
+// The ops are the layers; then the shared parameters, whose choices split their own dimensions; then a hub for each
+// value that several layers read, whose configs are the ways in which they do. From a hub each of them has what it
+// reads for nothing if it reads it so: it is gathered once for all, and their gradients are added up before they go
+// back.
 struct LayerTables {
   Mesh mesh;
-  CostTables tables;                         // ops are the layers
-  std::vector<std::vector<Choice>> choices;  // by layer, by config
-  int matrices = 0;                          // made; other edges share them
+  CostTables tables;
+  std::vector<std::vector<Choice>> choices;          // by op but hubs, by config
+  std::vector<std::vector<double>> synchronization;  // likewise: of `tables`, the seconds of adding up gradients
+  int matrices = 0;                                  // made; other edges share them
 };
 
 // Which of the choices a layer is given; it gets those that are possible.
@@ -40,7 +45,10 @@ absl::StatusOr<LayerTables> GridModeTables(LayerCosts& costs, bool of_groups);
 // Those modes.
 ChoiceFilter GridModes(const LayerCosts& costs, bool of_groups);
 
-// The choices that configs stand for, by layer.
+// The same without these seconds: as if computing hid them. What it hides depends on the whole plan, so no table knows.
+CostTables WithHiddenSums(const LayerTables& tables);
+
+// The choices that configs stand for, by layer and then by shared parameter.
 std::vector<Choice> ChoicesOf(const LayerTables& tables, const std::vector<int>& configs);
 
 }  // namespace partita

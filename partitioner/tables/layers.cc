@@ -1,6 +1,8 @@
 #include "partitioner/tables/layers.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include "graph/derive/strategy.h"
 #include "graph/ir/generated_name.h"
@@ -33,6 +35,7 @@ class LayerFinder {
       const Node& node = graph().node(id);
       if (!node.op->is_state() && node.op->role != Role::kConstant) Add(id);
     }
+    FindShared();
     for (int i = 0; i < static_cast<int>(found_.layers.size()); ++i) FindReads(i);
     for (const ValueId loss : LossesOf()) Make(graph().value(loss).producer, loss);
     FindEdges();
@@ -72,6 +75,7 @@ class LayerFinder {
   int LayerToJoin(NodeId id) const {
     const Node& node = graph().node(id);
     const std::vector<Rule>& rules = rules_[id];
+    if (Multiplies(rules)) return -1;
     const bool piece = IsGenerated(graph().value(node.outputs[0]).name);
     int latest = -1;
     bool joins = false;
@@ -85,6 +89,12 @@ class LayerFinder {
     return joins ? latest : -1;
   }
 
+  // A product can be split by what it contracts and by its outputs' channels, even behind a layer that has no such
+  // split, such as a layer norm or a concat.
+  static bool Multiplies(const std::vector<Rule>& rules) {
+    return std::ranges::any_of(rules, [](const Rule& rule) { return rule.name == "input_channels"; });
+  }
+
   bool Joins(const std::vector<Rule>& rules, bool piece, size_t input, const OpLayer& layer) const {
     const Node& lead = found_.lead(layer);
     const Shape& shape = graph().type(lead.outputs[0]).shape;
@@ -96,15 +106,36 @@ class LayerFinder {
     });
   }
 
+  // Parameters that several layers read, such as a table of words that is the classifier, too. Those whose gradients
+  // are rows stay the layers' own: no gradient as large as the parameter is added up.
+  void FindShared() {
+    std::map<ValueId, std::set<int>> readers;
+    std::set<ValueId> by_rows;
+    for (NodeId id = 0; id < static_cast<NodeId>(graph().nodes().size()); ++id) {
+      const Node& node = graph().node(id);
+      for (const ValueId input : node.inputs) {
+        if (input == kNoValue || graph().node(graph().value(input).producer).op->role != Role::kParameter) continue;
+        readers[input].insert(found_.layer_of_node[id]);
+        if (node.attributes.Has("row_gradients") && node.attributes.Bool("row_gradients")) by_rows.insert(input);
+      }
+    }
+    for (const auto& [parameter, layers] : readers) {
+      if (layers.size() > 1 && !by_rows.contains(parameter)) found_.shared.push_back(parameter);
+    }
+  }
+
+  bool IsShared(ValueId value) const { return std::ranges::find(found_.shared, value) != found_.shared.end(); }
+
   void FindReads(int index) {
     OpLayer& layer = found_.layers[index];
     for (const NodeId id : layer.nodes) {
       for (const ValueId input : graph().node(id).inputs) {
         if (input == kNoValue || std::ranges::find(layer.reads, input) != layer.reads.end()) continue;
         const NodeId producer = graph().value(input).producer;
-        if (found_.layer_of_node[producer] < 0 || found_.layer_of_node[producer] == index) continue;
+        const int maker = found_.layer_of_node[producer];
+        if (maker == index || (maker < 0 && !IsShared(input))) continue;
         layer.reads.push_back(input);
-        Make(producer, input);
+        if (maker >= 0) Make(producer, input);
       }
     }
   }
@@ -126,6 +157,7 @@ class LayerFinder {
       const std::vector<ValueId>& reads = found_.layers[to].reads;
       for (size_t r = 0; r < reads.size(); ++r) {
         const int from = found_.layer_of_node[graph().value(reads[r]).producer];
+        if (from < 0) continue;  // a shared parameter
         const std::vector<ValueId>& makes = found_.layers[from].makes;
         const auto made = std::ranges::find(makes, reads[r]) - makes.begin();
         found_.edges.push_back({from, to, static_cast<int>(made), static_cast<int>(r), reads[r]});

@@ -18,7 +18,7 @@ namespace partita {
 struct OpLayer {
   std::string name;            // of its first node
   std::vector<NodeId> nodes;   // rising
-  std::vector<ValueId> reads;  // of other layers, each once
+  std::vector<ValueId> reads;  // of other layers, each once; shared parameters, too
   std::vector<ValueId> makes;  // that other layers read, or that is a loss
 };
 
@@ -33,6 +33,7 @@ struct LayerGraph {
   Graph graph;                               // what training computes forward, as it is before it is partitioned
   std::vector<OpLayer> layers;               // in the order of their first nodes
   std::vector<LayerEdge> edges;              // by the layer that reads, by its reads
+  std::vector<ValueId> shared;               // parameters that several layers read
   std::vector<std::vector<Rule>> splits;     // by node: SplitsOf, which each choice of a layer asks for
   std::vector<int> layer_of_node;            // -1: states and constants, which lie as their readers want
   std::vector<bool> wanted;                  // by value: its gradient is, for a parameter lies above it
@@ -42,7 +43,7 @@ struct LayerGraph {
 };
 
 // Of the user's forward graph. A node joins the latest layer that it reads of if it can be split in all the ways in
-// which that layer's first node can; what stands for one node of the user is in one layer.
+// which that layer's first node can, and is no product; what stands for one node of the user is in one layer.
 absl::StatusOr<LayerGraph> FindLayers(const Graph& forward, const OpRegistry& registry);
 
 }  // namespace partita

@@ -31,6 +31,9 @@ class MoveSeconds {
   // A message among ranks that differ on these axes, over the slowest link between them.
   AlphaBeta LinkOver(uint32_t axes);
 
+  // Of a kernel that packs or unpacks what travels.
+  double launch_seconds() const { return cluster_.KindOf(mesh_.RankAt(0)).launch_seconds; }
+
  private:
   double Of(const Graph& graph, const Node& move, bool latency);
 

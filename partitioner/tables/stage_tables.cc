@@ -9,7 +9,7 @@
 namespace partita {
 namespace {
 
-constexpr uint32_t kModelAxis = 1U << 1;  // of a GroupMesh
+constexpr uint32_t kDataAxis = 1U << 0, kModelAxis = 1U << 1;  // of a GroupMesh
 
 // The ops of a placement, forward before backward.
 class PlacementMaker {
@@ -91,9 +91,23 @@ absl::StatusOr<WholeLayers> WholeLayers::Of(LayerCosts& costs) {
     if (!cost.ok()) return WithContext("layer '" + layer.name + "'", cost.status());
     whole.costs_.push_back(*cost);
   }
+  for (const ValueId parameter : layers.shared) whole.AddShared(costs, parameter);
   whole.link_ = costs.moves().LinkOver(kModelAxis);
   whole.launch_seconds_ = costs.basis().cluster.KindOf(0).launch_seconds;
   return whole;
+}
+
+// It lies where the first of its readers does, which updates it. What it takes to send it to the others is left out.
+void WholeLayers::AddShared(LayerCosts& costs, ValueId parameter) {
+  const auto reads = [&](const OpLayer& layer) {
+    return std::ranges::find(layer.reads, parameter) != layer.reads.end();
+  };
+  const auto first = std::ranges::find_if(layers_->layers, reads) - layers_->layers.begin();
+  const SharedCost shared = costs.OfShared(parameter, Replicated(mesh_), mesh_.axes[0].size > 1 ? kDataAxis : 0);
+  LayerCost& cost = costs_[first];
+  cost.weight_bytes += shared.weight_bytes;
+  cost.synchronization += shared.synchronization;
+  cost.update += shared.update;
 }
 
 double WholeLayers::BytesOf(const LayerEdge& edge) const {

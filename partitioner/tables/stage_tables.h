@@ -29,6 +29,8 @@ class WholeLayers {
   double BytesOf(const LayerEdge& edge) const;
 
  private:
+  void AddShared(LayerCosts& costs, ValueId parameter);
+
   const LayerGraph* layers_ = nullptr;
   Mesh mesh_;
   std::vector<LayerCost> costs_;

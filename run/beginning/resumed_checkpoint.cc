@@ -6,6 +6,7 @@
 
 #include "graph/text/text.h"
 #include "run/spec/spec_error.h"
+#include "runtime/base/counted.h"
 #include "runtime/base/number.h"
 #include "runtime/checkpoint/sharded/checkpoint_folder.h"
 
@@ -91,7 +92,7 @@ absl::StatusOr<Resumption> OpenNewestWhole(const RunSpec& spec, const Model& mod
     return resumption;
   }
   if (steps.empty()) return resumption;
-  return InvalidArgument("{}: none of its {} checkpoints is whole; {}", folder, steps.size(),
+  return InvalidArgument("{}: none of its {} is whole; {}", folder, Counted(steps.size(), "checkpoint"),
                          resumption.passed_over.front());
 }
 

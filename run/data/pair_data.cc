@@ -8,6 +8,7 @@
 #include "graph/ir/generated_name.h"
 #include "run/data/text_data.h"
 #include "run/host/log.h"
+#include "runtime/base/counted.h"
 #include "runtime/base/status.h"
 #include "runtime/data/pairs/pair_batches.h"
 #include "runtime/data/pairs/pair_set.h"
@@ -51,15 +52,17 @@ absl::StatusOr<std::shared_ptr<const BatchSource>> ReadSet(const fs::path& set, 
   const std::string source = set.string() + kSource, target = set.string() + kTarget;
   ASSIGN_OR_RETURN(PairSet pairs, NeedTargets(options.wanted) ? ReadPairs(source, target, vocabulary, empty)
                                                               : ReadSources(source, vocabulary, empty));
+  WarnOfBrokenWords(source, pairs.source.broken);
+  WarnOfBrokenWords(target, pairs.target.broken);
   WarnOfUnknownWords(source, pairs.source.words, vocabulary);
   if (NeedTargets(options.wanted)) WarnOfUnknownWords(target, pairs.target.words, vocabulary);
   manifest += fmt::format("{} pairs, {:016x}; ", pairs.count(), Digest(pairs));
   ASSIGN_OR_RETURN(std::shared_ptr<PairBatches> batches, PairBatches::Create(std::move(pairs), options));
   if (const int64_t left_out = batches->left_out(); left_out > 0) {
-    Warn("{}: {} pairs are left out, which are longer than the graph takes", set.string(), left_out);
+    Warn("{}: {} left out, longer than the graph takes", set.string(), Counted(left_out, "pair"));
   }
   if (batches->cut() > 0) {
-    Warn("{}: {} pairs are cut, which are longer than the graph takes", set.string(), batches->cut());
+    Warn("{}: {} cut, longer than the graph takes", set.string(), Counted(batches->cut(), "pair"));
   }
   return batches;
 }

@@ -9,6 +9,7 @@
 #include "graph/ir/generated_name.h"
 #include "run/host/log.h"
 #include "run/spec/spec_error.h"
+#include "runtime/base/counted.h"
 #include "runtime/base/file_name.h"
 #include "runtime/base/status.h"
 #include "runtime/data/pictures/measure_pictures.h"
@@ -68,7 +69,7 @@ absl::StatusOr<PictureBatchOptions> OptionsOf(const RunSpec& spec, const ImageRe
 
 void TellOfBadFiles(const std::string& path, const BadFiles& bad) {
   if (bad.count == 0) return;
-  Warn("{}: {} left out, among them:", path, bad.count == 1 ? "1 file is" : fmt::format("{} files are", bad.count));
+  Warn("{}: {} left out, among them:", path, Counted(bad.count, "file") + (bad.count == 1 ? " is" : " are"));
   for (const std::string& what : bad.first) Warn("  {}", what);
 }
 

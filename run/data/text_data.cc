@@ -53,7 +53,9 @@ absl::StatusOr<std::shared_ptr<const BatchSource>> ReadText(const fs::path& path
     return InvalidArgument("{}: is a text, and so is {}; one of them is allowed", as_words.string(), as_ids.string());
   }
   const std::string file = words ? as_words.string() : as_ids.string();
-  ASSIGN_OR_RETURN(std::vector<int32_t> text, words ? ReadWords(file, vocabulary) : ReadIds(file, vocabulary));
+  BrokenWords broken;
+  ASSIGN_OR_RETURN(std::vector<int32_t> text, words ? ReadWords(file, vocabulary, &broken) : ReadIds(file, vocabulary));
+  WarnOfBrokenWords(file, broken);
   WarnOfUnknownWords(file, text, vocabulary);
   manifest += fmt::format("{} words, {:016x}; ", text.size(), Digest(text));
   absl::StatusOr<std::shared_ptr<TokenBatches>> batches = TokenBatches::Create(std::move(text), std::move(options));
@@ -77,6 +79,15 @@ void WarnOfUnknownWords(const std::string& path, std::span<const int32_t> words,
   const auto share = static_cast<double>(std::ranges::count(words, *unknown)) / static_cast<double>(words.size());
   if (share <= kManyUnknown) return;
   Warn("{}: {:.0f} % of its words are not in {} and count as {}", path, 100 * share, vocabulary.path(), kUnknown);
+}
+
+void WarnOfBrokenWords(const std::string& path, const BrokenWords& broken) {
+  if (broken.count == 0) return;
+  Warn(
+      "{}: line {}, position {}: found {}, which is no UTF-8 and counts as {}{}; iconv -f LATIN1 -t UTF-8 FILE > NEW "
+      "converts a text in Latin-1",
+      path, broken.line, broken.position, Quoted(broken.first), kUnknown,
+      broken.count > 1 ? fmt::format(" ({} words are such)", broken.count) : "");
 }
 
 absl::StatusOr<TrainingData> TextData(const std::string& path, const ArrayRequest& fields, const DataRequest& request) {

@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "run/data/array_data.h"
 #include "run/data/data.h"
+#include "runtime/data/text/broken_words.h"
 #include "runtime/data/text/vocabulary.h"
 #include "runtime/train/trainer.h"
 
@@ -24,6 +25,9 @@ absl::StatusOr<Vocabulary> ReadVocabulary(const std::string& path, const std::ve
 
 // Warns if so large a share of a text's words is kUnknown that its tokenization must differ from the vocabulary's.
 void WarnOfUnknownWords(const std::string& path, std::span<const int32_t> words, const Vocabulary& vocabulary);
+
+// Warns of words of a text that are no UTF-8, if there are any.
+void WarnOfBrokenWords(const std::string& path, const BrokenWords& broken);
 
 // The texts of `path` that are there and that `request` needs: train.txt and test.txt, or train.ids and test.ids.
 // kInvalidArgument: a text in both forms; what ReadVocabulary refuses.

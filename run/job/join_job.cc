@@ -18,6 +18,7 @@
 #include "run/spec/spec_error.h"
 #include "runtime/admission/descriptors.h"
 #include "runtime/api/job/process_job.h"
+#include "runtime/base/counted.h"
 #include "runtime/base/status.h"
 
 namespace partita {
@@ -96,10 +97,10 @@ absl::StatusOr<std::shared_ptr<Job>> JoinJob(const RunSpec& spec, const Strategy
   if (!place || place->ranks == 1) return nullptr;  // one process: its ranks are threads
   if (place->ranks != program.ranks()) {
     return FlagError(
-        "the job has {} processes by {}, but the strategy has {} ranks ({}); expected one process for each rank: split "
+        "the job has {} by {}, but the strategy has {} ({}); expected one process for each rank: split "
         "the graph for {} ranks, e.g. by --dp={}, or start {}",
-        place->ranks, place->launcher, program.ranks(), program.meshes[0].ToString(), place->ranks, place->ranks,
-        program.ranks() == 1 ? "1 process" : fmt::format("{} processes", program.ranks()));
+        Counted(place->ranks, "process"), place->launcher, Counted(program.ranks(), "rank"),
+        program.meshes[0].ToString(), place->ranks, place->ranks, Counted(program.ranks(), "process"));
   }
   RETURN_IF_ERROR(CheckTls(spec, *place));
   if (place->token.empty() && place->rank == 0) {

@@ -9,6 +9,7 @@
 #include "run/plan/chosen_strategy.h"
 #include "run/spec/flag.h"
 #include "run/spec/spec_error.h"
+#include "runtime/base/counted.h"
 #include "runtime/train/graph_fields.h"
 #include "runtime/train/trainer.h"
 
@@ -17,8 +18,8 @@ namespace {
 
 absl::Status CheckRanks(const RunSpec& spec, const Mesh& mesh, const std::string& what) {
   if (!spec.split().has_ranks() || spec.split().ranks() == mesh.size()) return absl::OkStatus();
-  return FlagError("flag --ranks is {}, but {} has {} ranks ({}); they must be equal", spec.split().ranks(), what,
-                   mesh.size(), mesh.ToString());
+  return FlagError("flag --ranks is {}, but {} has {} ({}); they must be equal", spec.split().ranks(), what,
+                   Counted(mesh.size(), "rank"), mesh.ToString());
 }
 
 absl::StatusOr<Strategy> StrategyOfFile(const RunSpec& spec, const Graph& forward) {
@@ -46,8 +47,8 @@ LayerSplit SplitOf(const std::string& split, bool convolutions, const Graph& for
 absl::Status CheckReplicas(const Graph& forward, int64_t replicas) {
   const absl::StatusOr<int64_t> samples = BatchRows(forward);
   if (!samples.ok() || replicas <= *samples) return absl::OkStatus();
-  return FlagError("flag --dp is {}, more than the {} samples of the batch; expected at most one replica per sample",
-                   replicas, *samples);
+  return FlagError("flag --dp is {}, but the batch has {}; expected at most one replica per sample", replicas,
+                   Counted(*samples, "sample"));
 }
 
 // --dp, or what --ranks leaves for it.

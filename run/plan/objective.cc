@@ -4,6 +4,7 @@
 
 #include "partitioner/cost/time_to_accuracy.h"
 #include "partitioner/proto_io/epoch_curve_io.h"
+#include "runtime/base/counted.h"
 #include "runtime/base/status.h"
 #include "runtime/train/graph_fields.h"
 
@@ -42,8 +43,8 @@ absl::StatusOr<SearchSettings> ReadSettings(const RunSpec& spec, const Objective
 }
 
 std::string WhyLeftOut(const Setting& setting, const absl::Status& why) {
-  return fmt::format("{} ranks at a batch of {} were left out: {}", setting.ranks, setting.batch,
-                     std::string(why.message()));
+  return fmt::format("{} at a batch of {} {} left out: {}", Counted(setting.ranks, "rank"), setting.batch,
+                     setting.ranks == 1 ? "was" : "were", std::string(why.message()));
 }
 
 }  // namespace partita

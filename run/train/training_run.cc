@@ -14,6 +14,7 @@
 #include "run/plan/pixel_forms.h"
 #include "run/plan/run_options.h"
 #include "run/train/replica_checks.h"
+#include "runtime/base/counted.h"
 #include "runtime/base/status.h"
 #include "runtime/data/prefetcher.h"
 #include "runtime/train/evaluator.h"
@@ -182,9 +183,10 @@ absl::Status TrainingRun::WithSaved(const absl::Status& trained, const absl::Sta
   if (spec_.saving().has_save()) where = spec_.saving().save();
   if (spec_.checkpoints().has_checkpoint()) where += (where.empty() ? "" : " and ") + spec_.checkpoints().checkpoint();
   if (where.empty()) return trained;
-  const std::string what =
-      saved.ok() ? fmt::format("what {} steps have learnt is saved in {}", step, where)
-                 : fmt::format("what {} steps have learnt could not be saved: {}", step, std::string(saved.message()));
+  const std::string what = saved.ok()
+                               ? fmt::format("what was learnt in {} is saved in {}", Counted(step, "step"), where)
+                               : fmt::format("what was learnt in {} could not be saved: {}", Counted(step, "step"),
+                                             std::string(saved.message()));
   return absl::Status(trained.code(), fmt::format("{}; {}", std::string(trained.message()), what));
 }
 

@@ -9,6 +9,7 @@
 #include "partitioner/proto_io/epoch_curve_io.h"
 #include "run/host/host.h"
 #include "run/spec/spec_error.h"
+#include "runtime/base/counted.h"
 #include "runtime/base/files.h"
 #include "runtime/base/status.h"
 
@@ -37,8 +38,8 @@ absl::StatusOr<std::optional<TrainingTarget>> TrainingTarget::Read(const RunSpec
   ASSIGN_OR_RETURN(const EpochCurve curve, target.ReadCurve());
   for (const EpochPoint& point : curve.points) {
     if (point.batch != target.batch_) continue;
-    return InvalidArgument("{}: it has a point for a batch of {} already: {} epochs", target.path_, point.batch,
-                           point.epochs);
+    return InvalidArgument("{}: it has a point for a batch of {} already: {}", target.path_, point.batch,
+                           Counted(point.epochs, "epoch"));
   }
   return target;
 }
@@ -82,7 +83,7 @@ absl::Status TrainingTarget::SaveCurve() const {
   curve.samples = std::max(curve.samples, samples_);
   const EpochPoint point{batch_, Epochs(*met_step_)};
   if (const absl::Status added = AddPoint(point, curve); !added.ok()) {
-    return InvalidArgument("{}: batch {}, {} epochs was not added: {}", path_, point.batch, point.epochs,
+    return InvalidArgument("{}: batch {}, {} was not added: {}", path_, point.batch, Counted(point.epochs, "epoch"),
                            std::string(added.message()));
   }
   ASSIGN_OR_RETURN(const ProtoFormat format, FormatOf(path_));

@@ -6,6 +6,7 @@
 #include "runtime/api/rank/stall_watch.h"
 #include "runtime/api/session.h"
 #include "runtime/base/check.h"
+#include "runtime/base/counted.h"
 #include "runtime/base/exhaustion.h"
 #include "runtime/base/memory.h"
 #include "runtime/base/status.h"
@@ -162,8 +163,9 @@ absl::Status Session::CheckGpuMemory() {
   }
   ASSIGN_OR_RETURN(const DeviceMemory memory, backend_->gpu()->Memory());
   if (planned <= memory.free) return absl::OkStatus();
-  return ResourceExhausted("device '{}': the plan needs {} bytes for {} ranks; of its {} bytes {} are free",
-                           backend_->gpu()->name(), planned, local_ranks_.size(), memory.total, memory.free);
+  return ResourceExhausted("device '{}': the plan needs {} bytes for {}; of its {} bytes {} are free",
+                           backend_->gpu()->name(), planned, Counted(local_ranks_.size(), "rank"), memory.total,
+                           memory.free);
 }
 
 absl::Status Session::Capture() {

@@ -6,6 +6,7 @@
 #include <system_error>
 #include <utility>
 
+#include "runtime/base/counted.h"
 #include "runtime/base/memory.h"
 #include "runtime/base/philox.h"
 #include "runtime/base/status.h"
@@ -37,8 +38,8 @@ absl::StatusOr<std::vector<int32_t>> CheckedLabels(const Array& labels, int64_t 
     return InvalidArgument("{}: offset 3: found {} dimensions, labels have 1", path, labels.sizes.size());
   }
   if (labels.sizes[0] != images) {
-    return InvalidArgument("{}: offset 4: found {} labels, {} has {} images", path, labels.sizes[0], images_path,
-                           images);
+    return InvalidArgument("{}: offset 4: found {}, {} has {}", path, Counted(labels.sizes[0], "label"), images_path,
+                           Counted(images, "image"));
   }
   for (size_t i = 0; i < labels.bytes.size(); ++i) {
     if (labels.bytes[i] >= classes) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "runtime/base/counted.h"
 #include "runtime/base/status.h"
 #include "runtime/data/permutation.h"
 
@@ -22,13 +23,13 @@ void Write(const std::vector<int64_t>& samples, double weight, std::span<std::by
 absl::Status SampleOrder::Check(BatchMode mode, int64_t samples, int64_t batch_rows) {
   constexpr int64_t kMost = std::numeric_limits<uint32_t>::max();
   if (samples < 1 || samples > kMost) {
-    return InvalidArgument("data: found {} samples, allowed are 1 to {}", samples, kMost);
+    return InvalidArgument("data: found {}, allowed are 1 to {}", Counted(samples, "sample"), kMost);
   }
   if (batch_rows < 1 || batch_rows > kMost) {
     return InvalidArgument("batch: found {} rows, allowed are 1 to {}", batch_rows, kMost);
   }
   if (mode == BatchMode::kTraining && samples < batch_rows) {
-    return InvalidArgument("data: found {} samples, a training batch of {} needs at least as many", samples,
+    return InvalidArgument("data: found {}, a training batch of {} needs at least as many", Counted(samples, "sample"),
                            batch_rows);
   }
   return absl::OkStatus();

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "runtime/base/counted.h"
 #include "runtime/comm/peer_status.h"
 
 namespace partita {
@@ -14,7 +15,8 @@ constexpr int64_t kLongestBarrier = int64_t{1} << 40;  // milliseconds, so that 
 }  // namespace
 
 std::string Roster::Join(int rank, int ranks, Time now) {
-  if (ranks != ranks_) return fmt::format("rank {} says that the job has {} ranks, it has {}", rank, ranks, ranks_);
+  if (ranks != ranks_)
+    return fmt::format("rank {} says that the job has {}, it has {}", rank, Counted(ranks, "rank"), ranks_);
   if (rank < 0 || rank >= ranks_) return fmt::format("rank {} is none of 0..{}", rank, ranks_ - 1);
   if (!disagreement_.empty()) return disagreement_;
   if (!known_.insert(rank).second) return fmt::format("there is a rank {} already", rank);

@@ -8,6 +8,7 @@
 #include "graph/ir/generated_name.h"
 #include "ops/values/number_op.h"
 #include "runtime/base/check.h"
+#include "runtime/base/counted.h"
 #include "runtime/base/status.h"
 #include "runtime/train/set_walk.h"
 
@@ -135,8 +136,9 @@ absl::Status CheckLastBatch(const EntryPoint& entry, const SetResults& results, 
   const bool of_places = source.fills_places();
   if (!of_places && samples % rows == 0) return absl::OkStatus();
   const std::string weights = of_places ? source.word_weights() : kSampleWeightName;
-  const std::string size = of_places ? fmt::format("the last batches of {} rows are not full", rows)
-                                     : fmt::format("{} samples, which are no whole batches of {}", samples, rows);
+  const std::string size = of_places
+                               ? fmt::format("the last batches of {} rows are not full", rows)
+                               : fmt::format("{}, no whole number of batches of {}", Counted(samples, "sample"), rows);
   for (const SetTerm& term : results.terms) {
     if (term.result < 0 || term.same || (term.decided && term.zero_with.contains(weights))) continue;
     const std::string& name = entry.results[term.result].name;

@@ -17,6 +17,7 @@
 #include "runtime/train/sharded/agreement.h"
 #include "runtime/train/sharded/fill_parts.h"
 #include "runtime/train/sharded/finite_check.h"
+#include "runtime/train/sharded/precision_hint.h"
 
 namespace partita {
 namespace {
@@ -51,6 +52,19 @@ absl::Status CheckShape(const std::string& path, const StoredTensor& tensor, con
   if (HasShape(tensor, shape)) return absl::OkStatus();
   return InvalidArgument("{}: tensor {}: found {}[{}], needed is {}", path, Printable(tensor.name), tensor.type->name,
                          fmt::join(tensor.shape, ","), ToString(shape));
+}
+
+// Also of its type, which --precision decides.
+absl::Status CheckType(const std::string& path, const StoredTensor& tensor, const TensorType& type) {
+  RETURN_IF_ERROR(CheckShape(path, tensor, type.shape));
+  if (tensor.type == StoredTypeOf(type.dtype)) return absl::OkStatus();
+  std::string hint;
+  for (const DType precision : {DType::kF32, DType::kF64}) {
+    if (tensor.type == StoredTypeOf(precision) && IsFloating(type.dtype)) hint = PrecisionHint(precision);
+  }
+  return InvalidArgument("{}: tensor {}: found {}[{}], needed is {}{}{}", path, Printable(tensor.name),
+                         tensor.type->name, fmt::join(tensor.shape, ","), StoredTypeOf(type.dtype)->name,
+                         ToString(type.shape), hint);
 }
 
 // Every tensor is a state of the graph, or lies beside a node of it, and no state is larger than there: so the file is
@@ -204,7 +218,7 @@ absl::StatusOr<CheckedFile> ModelFile::Check(const Program& program, States stat
     return types.contains(tensor.name) && IsWanted(states, tensor.name, evaluated);
   };
   for (const StoredTensor& tensor : reader_.header().tensors()) {
-    if (wanted(tensor)) RETURN_IF_ERROR(CheckShape(path(), tensor, types.find(tensor.name)->second.shape));
+    if (wanted(tensor)) RETURN_IF_ERROR(CheckType(path(), tensor, types.find(tensor.name)->second));
   }
   ASSIGN_OR_RETURN(CheckedFile file, CheckedFile::Check(std::move(reader_), wanted));
   if (states == States::kAll && record_.training) {

@@ -3,6 +3,7 @@
 
 #include "graph/ir/generated_name.h"
 #include "run/start.h"
+#include "runtime/base/counted.h"
 #include "runtime/base/status.h"
 #include "runtime/train/batch_feed.h"
 #include "runtime/train/graph_fields.h"
@@ -33,12 +34,13 @@ absl::StatusOr<int> Check(const ContextOf<RunSpec>& context) {
     if (!entry.is_size()) continue;
     RETURN_IF_ERROR(WithContext(context.spec.model().graph(), CheckFeeds(program, entry.graph, entry.name)));
   }
-  context.out << fmt::format("graph     ok: {} nodes, {} states\n", model.graph.nodes().size(),
-                             model.graph.states().size());
-  context.out << fmt::format("strategy  ok: mesh {}, {} entries\n", ToString(MeshesOf(strategy)), strategy.ops.size());
-  context.out << fmt::format("program   ok: {} nodes to train, {} to evaluate, {} groups\n",
-                             program.graph(kTrainEntry).nodes().size(), program.graph(kEvaluateEntry).nodes().size(),
-                             program.groups.size());
+  context.out << fmt::format("graph     ok: {}, {}\n", Counted(model.graph.nodes().size(), "node"),
+                             Counted(model.graph.states().size(), "state"));
+  context.out << fmt::format("strategy  ok: mesh {}, {}\n", ToString(MeshesOf(strategy)),
+                             Counted(strategy.ops.size(), "entry"));
+  context.out << fmt::format("program   ok: {} to train, {} to evaluate, {}\n",
+                             Counted(program.graph(kTrainEntry).nodes().size(), "node"),
+                             program.graph(kEvaluateEntry).nodes().size(), Counted(program.groups.size(), "group"));
   if (!model.entries.empty()) {
     std::vector<std::string> names;
     for (const EntryPoint& entry : program.entries) names.push_back(entry.name);

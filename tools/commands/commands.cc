@@ -8,8 +8,8 @@ namespace partita {
 
 std::vector<Command> TrainerCommands() {
   return {
-      TrainCommand(),  EvaluateCommand(),   PredictCommand(), DecodeCommand(),    ScoreCommand(),   ConvertCommand(),
-      LaunchCommand(), PostMortemCommand(), PlanCommand(),    CalibrateCommand(), OracleCommand(),  VerifyCommand(),
+      TrainCommand(),  EvaluateCommand(),   PredictCommand(), DecodeCommand(),    ScoreCommand(),  ConvertCommand(),
+      LaunchCommand(), PostMortemCommand(), PlanCommand(),    CalibrateCommand(), OracleCommand(), VerifyCommand(),
       CheckCommand(),  ShowCommand(),       SweepCommand(),   VersionCommand(),
   };
 }

@@ -8,6 +8,7 @@
 #include "graph/proto_io/proto_io_message.h"
 #include "importer/import_model.h"
 #include "ops/registry.h"
+#include "runtime/base/counted.h"
 #include "runtime/base/status.h"
 #include "runtime/checkpoint/sharded/checkpoint_folder.h"
 #include "tools/commands/commands.h"
@@ -32,17 +33,14 @@ absl::StatusOr<int> ConvertExported(const ContextOf<RunSpec>& context) {
 
 absl::StatusOr<int> Convert(const ContextOf<RunSpec>& context) {
   const RunSpec& spec = context.spec;
-  const std::string& folder = spec.model().graph();
+  std::string folder = spec.model().graph();
   if (IsExportedProgram(folder)) return ConvertExported(context);
   ASSIGN_OR_RETURN(const std::vector<int64_t> steps, CheckpointSteps(SystemDisk(), ResolveLink(folder)));
-  if (!steps.empty()) {
-    return InvalidArgument("{}: is a folder of checkpoints; expected one checkpoint, e.g. {}", folder,
-                           StepFolder(folder, steps.back()));
-  }
+  if (!steps.empty()) folder = StepFolder(folder, steps.back());  // --checkpoint of a run: the newest of its folder
   ASSIGN_OR_RETURN(const SavedCheckpoint checkpoint, SavedCheckpoint::Open(folder));
   RETURN_IF_ERROR(ConvertCheckpoint(checkpoint, spec.predict().output()));
-  context.out << fmt::format("{}: {} states of step {}\n", spec.predict().output(), checkpoint.record().states.size(),
-                             checkpoint.record().step);
+  context.out << fmt::format("{}: {} of step {}, from {}\n", spec.predict().output(),
+                             Counted(checkpoint.record().states.size(), "state"), checkpoint.record().step, folder);
   return kExitFinished;
 }
 

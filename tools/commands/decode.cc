@@ -13,6 +13,7 @@
 #include "run/plan/machine.h"
 #include "run/plan/run_options.h"
 #include "run/start.h"
+#include "runtime/base/counted.h"
 #include "runtime/base/files.h"
 #include "runtime/base/status.h"
 #include "runtime/data/pairs/sentences.h"
@@ -53,8 +54,11 @@ SetDecoderOptions DecoderOptions(const RunSpec& spec, const Graph& graph) {
 absl::StatusOr<Program> DecodingProgram(const RunSpec& spec, const RunPlan& plan) {
   ASSIGN_OR_RETURN(Program program, ProgramOf(spec, plan, {.votes = false}));
   for (const char* const entry : {kEncodeEntry, kStepEntry}) {
-    const absl::Status there = program.PlaceOf(entry).status();
-    if (!there.ok()) return WithContext(spec.model().graph(), there);
+    if (program.Find(entry) != nullptr) continue;
+    return InvalidArgument(
+        "{}: the program has no entry point '{}'; decode writes what models that translate say, by their entry points "
+        "'{}' and '{}'. What a language model says of a text, evaluate tells (its perplexity) and predict (its values)",
+        spec.model().graph(), entry, kEncodeEntry, kStepEntry);
   }
   return OnlyEntries(std::move(program), {kEncodeEntry, kStepEntry});
 }
@@ -109,8 +113,9 @@ absl::StatusOr<int> RunDecode(const ContextOf<RunSpec>& context) {
     cut += empty || hypothesis.ended ? 0 : 1;
   }
   RETURN_IF_ERROR(WriteFileAtomically(spec.predict().output(), lines));
-  context.out << fmt::format("{}: {} samples, beam {}; {} did not end within {} words\n", spec.predict().output(),
-                             decoded->size(), options.beam.beam, cut, options.beam.most_words);
+  context.out << fmt::format("{}: {}, beam {}; {} did not end within {}\n", spec.predict().output(),
+                             Counted(decoded->size(), "sample"), options.beam.beam, cut,
+                             Counted(options.beam.most_words, "word"));
   return static_cast<int>(kExitFinished);
 }
 

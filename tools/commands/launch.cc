@@ -11,6 +11,7 @@
 #include "runtime/admission/descriptors.h"
 #include "runtime/admission/socket.h"
 #include "runtime/admission/token.h"
+#include "runtime/base/counted.h"
 #include "runtime/base/status.h"
 #include "tools/commands/commands.h"
 #include "tools/commands/launch/child_processes.h"
@@ -130,7 +131,7 @@ absl::StatusOr<int> RunJobs(const ContextOf<RunSpec>& context, const RunSpec& co
     if (again && context.spec.launch().elastic()) {
       job.ranks = RanksLeft(job, end);
       job.line = CommandFor(job.ranks, context.rest[0], command);
-      sentence += fmt::format(", with {} rank{}", job.ranks, job.ranks == 1 ? "" : "s");
+      sentence += ", with " + Counted(job.ranks, "rank");
     }
     if (!sentence.empty()) error << "launch: " << sentence << std::endl;
     if (!again) return end.code;

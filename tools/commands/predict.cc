@@ -8,6 +8,7 @@
 #include "run/data/data.h"
 #include "run/plan/pixel_forms.h"
 #include "run/start.h"
+#include "runtime/base/counted.h"
 #include "runtime/base/status.h"
 #include "runtime/train/predictor.h"
 #include "runtime/train/stop_vote.h"
@@ -75,8 +76,8 @@ absl::StatusOr<int> RunPredict(const ContextOf<RunSpec>& context) {
   const HostTensor& tensor = predictions->front();
   const FinishWriting finish;
   RETURN_IF_ERROR(SavePredictions(tensor, value, NamesOf(*data.test, tensor.shape[0]), spec.predict().output()));
-  context.out << fmt::format("{}: value '{}' of {} samples, {}{}\n", spec.predict().output(), value, tensor.shape[0],
-                             Name(tensor.dtype), ToString(tensor.shape));
+  context.out << fmt::format("{}: value '{}' of {}, {}{}\n", spec.predict().output(), value,
+                             Counted(tensor.shape[0], "sample"), Name(tensor.dtype), ToString(tensor.shape));
   return static_cast<int>(kExitFinished);
 }
 

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "runtime/base/counted.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text_file.h"
 #include "runtime/scores/bleu.h"
@@ -63,8 +64,8 @@ absl::StatusOr<Scores> ScoreFiles(const std::string& hypotheses, const std::stri
   ASSIGN_OR_RETURN(const std::vector<std::string> ours, ReadLines(hypotheses));
   ASSIGN_OR_RETURN(const std::vector<std::string> right, ReadLines(references));
   if (ours.size() != right.size()) {
-    return InvalidArgument("{}: found {} lines, {} has {}; each is held against its line there", hypotheses,
-                           ours.size(), references, right.size());
+    return InvalidArgument("{}: found {}, {} has {}; each is held against its line there", hypotheses,
+                           Counted(ours.size(), "line"), references, right.size());
   }
   Scores scores;
   for (size_t i = 0; i < ours.size(); ++i) {
@@ -85,12 +86,11 @@ std::string AsText(const BleuScore& bleu, const WordAccuracy& accuracy, const Ru
       fmt::format("BLEU            {:.2f}, tokens {}{}: precisions {:.1f}, brevity penalty {:.3f} ({} words for {})\n",
                   bleu.bleu, spec.score().tokens(), spec.score().lower_case() ? " in small letters" : "",
                   fmt::join(bleu.precisions, " "), bleu.brevity_penalty, bleu.hypothesis_words, bleu.reference_words);
-  text += fmt::format("right           {:.4f}, {} of {} lines\n", Share(accuracy.right(), accuracy), accuracy.right(),
-                      accuracy.sequences());
+  text += fmt::format("right           {:.4f}, {} of {}\n", Share(accuracy.right(), accuracy), accuracy.right(),
+                      Counted(accuracy.sequences(), "line"));
   if (!accuracy.has_stress()) return text;
-  return text + fmt::format("without stress  {:.4f}, {} of {} lines\n",
-                            Share(accuracy.right_without_stress(), accuracy), accuracy.right_without_stress(),
-                            accuracy.sequences());
+  return text + fmt::format("without stress  {:.4f}, {} of {}\n", Share(accuracy.right_without_stress(), accuracy),
+                            accuracy.right_without_stress(), Counted(accuracy.sequences(), "line"));
 }
 
 std::string AsJson(const BleuScore& bleu, const WordAccuracy& accuracy, const RunSpec& spec) {

@@ -8,6 +8,7 @@
 #include "ops/registry.h"
 #include "run/plan/graph_hash.h"
 #include "run/plan/inputs.h"
+#include "runtime/base/counted.h"
 #include "tools/commands/commands.h"
 #include "tools/models/models.h"
 #include "tools/program/exit_code.h"
@@ -46,7 +47,7 @@ Total SumOf(const Graph& graph, Role role) {
 }
 
 std::string Printed(const Total& total) {
-  return fmt::format("{} in {} tensors, {:.1f} KiB", total.elements, total.tensors,
+  return fmt::format("{} in {}, {:.1f} KiB", total.elements, Counted(total.tensors, "tensor"),
                      static_cast<double>(total.bytes) / 1024);
 }
 

@@ -2,6 +2,8 @@
 // simulated; nothing is run.
 #include "tools/commands/sweep/sweep.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "graph/read/model_entries.h"
@@ -14,6 +16,7 @@
 #include "run/plan/machine.h"
 #include "run/plan/predicted_plan.h"
 #include "runtime/base/check.h"
+#include "runtime/base/counted.h"
 #include "runtime/base/files.h"
 #include "runtime/base/status.h"
 #include "runtime/train/graph_fields.h"
@@ -24,23 +27,37 @@ namespace partita {
 namespace {
 
 // A replica's layers are split as moves their bytes soonest.
-absl::StatusOr<Strategy> StrategyOf(const Graph& forward, const Cluster& cluster, const SweepWay& way) {
+DataModelOptions OptionsOf(const Graph& forward, const Cluster& cluster, const SweepWay& way) {
   const SplitSpeed speed = SpeedOfSplits(cluster, way.replicas(), way.split);
   DataModelOptions options;
   options.convolutions = CheaperSplit(forward, way.replicas(), true, speed);
   options.dense = CheaperSplit(forward, way.replicas(), false, speed);
-  return DataModelStrategy(forward, way.replicas(), way.split, options);
+  return options;
+}
+
+bool Has(const Graph& forward, Role role) {
+  return std::ranges::any_of(forward.nodes(), [&](const Node& node) { return node.op->role == role; });
+}
+
+std::string FlagsOf(const Graph& forward, const SweepWay& way, const DataModelOptions& options) {
+  std::string flags = fmt::format("--dp={} --mp={}", way.replicas(), way.split);
+  if (way.split == 1) return flags;
+  const auto split = [](LayerSplit of) { return of == LayerSplit::kSamples ? "samples" : "channels"; };
+  if (Has(forward, Role::kConvolution)) flags += fmt::format(" --convolutions={}", split(options.convolutions));
+  if (Has(forward, Role::kProduct)) flags += fmt::format(" --dense={}", split(options.dense));
+  return flags;
 }
 
 absl::StatusOr<PredictedStep> Predict(const RunSpec& spec, const Model& model, const Machine& machine,
                                       const SweepWay& way, int64_t batch) {
   const Cluster& cluster = machine.cluster;
   ASSIGN_OR_RETURN(const Model sized, WithBatch(model, batch, Ops()));
-  ASSIGN_OR_RETURN(const Strategy strategy, StrategyOf(sized.graph, cluster, way));
+  const DataModelOptions options = OptionsOf(sized.graph, cluster, way);
+  ASSIGN_OR_RETURN(const Strategy strategy, DataModelStrategy(sized.graph, way.replicas(), way.split, options));
   ASSIGN_OR_RETURN(const PredictedPlan plan, PredictedPlanOf(spec, sized, machine, strategy));
   RETURN_IF_ERROR(plan.fits);
   const StepTimes most = MostOfAnyRank(plan.step);
-  return PredictedStep{most.step, most.exposed};
+  return PredictedStep{most.step, most.exposed, FlagsOf(sized.graph, way, options)};
 }
 
 absl::StatusOr<SweepOptions> ReadOptions(const RunSpec& spec, const Model& model, const Machine& machine) {
@@ -49,8 +66,8 @@ absl::StatusOr<SweepOptions> ReadOptions(const RunSpec& spec, const Model& model
   const auto devices = static_cast<int>(cluster.devices.size());
   options.most_devices = static_cast<int>(RanksOn(machine, spec));
   if (options.most_devices > devices) {
-    return FlagError("flag --ranks is {}, but cluster '{}' has {} devices", options.most_devices, cluster.name,
-                     devices);
+    return FlagError("flag --ranks is {}, but cluster '{}' has {}", options.most_devices, cluster.name,
+                     Counted(devices, "device"));
   }
   if (spec.split().has_mp()) options.largest_split = static_cast<int>(spec.split().mp());
   ASSIGN_OR_RETURN(options.replica_batch, BatchRows(model.graph));

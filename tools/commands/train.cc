@@ -9,6 +9,7 @@
 #include "partitioner/choose/ranked_finalists.h"
 #include "run/train/training_run.h"
 #include "runtime/api/communication_meter.h"
+#include "runtime/base/counted.h"
 #include "runtime/telemetry/progress_bar.h"
 #include "runtime/train/metrics.h"
 #include "runtime/train/trainer.h"
@@ -48,7 +49,7 @@ void SayEnd(TrainingRun& run, std::ostream& out) {
   if (epochs == 0 || steps == 0) return;
   const int64_t of_epochs = epochs * run.data().training->batches_per_epoch();
   if (of_epochs == steps) return;
-  out << fmt::format("training ends after {} steps: --{} comes before --{}\n", std::min(of_epochs, steps),
+  out << fmt::format("training ends after {}: --{} comes before --{}\n", Counted(std::min(of_epochs, steps), "step"),
                      of_epochs < steps ? fmt::format("epochs={}", epochs) : fmt::format("steps={}", steps),
                      of_epochs < steps ? fmt::format("steps={}", steps) : fmt::format("epochs={}", epochs));
 }

@@ -8,6 +8,7 @@
 #include "run/plan/run_options.h"
 #include "run/start.h"
 #include "runtime/api/verify_plan.h"
+#include "runtime/base/counted.h"
 #include "runtime/train/batch_feed.h"
 #include "runtime/train/evaluator.h"
 #include "runtime/train/trainer.h"
@@ -191,7 +192,7 @@ std::string ToText(int64_t step, const StepComparison& comparison) {
   for (const ReportedResult& result : comparison.results) {
     results += fmt::format("{} {:.6f}, serial {:.6f}; ", result.name, result.plan, result.serial);
   }
-  return fmt::format("step {}: {}{} tensors compared; worst: {}\n", step, results, comparison.tensors.size(),
+  return fmt::format("step {}: {}{} compared; worst: {}\n", step, results, Counted(comparison.tensors.size(), "tensor"),
                      worst == nullptr ? "none" : ToString(*worst));
 }
 

@@ -5,6 +5,7 @@
 
 #include "run/host/host.h"
 #include "run/host/revision.h"
+#include "runtime/base/counted.h"
 #include "runtime/fail_points/fail_point.h"
 #include "tools/commands/commands.h"
 #include "tools/program/exit_code.h"
@@ -15,7 +16,7 @@ namespace {
 
 // "2 cores", or "1 core allowed of 2".
 std::string Cores(const Host& host) {
-  const std::string cores = fmt::format("{} core{}", host.cores, host.cores == 1 ? "" : "s");
+  const std::string cores = Counted(host.cores, "core");
   return host.cores == host.online ? cores : fmt::format("{} allowed of {}", cores, host.online);
 }
 

@@ -59,7 +59,7 @@ ModelOptions ReadOptions(const std::string& name, const BuildModelSpec& spec) {
 BigLstmOptions ReadBigLstmOptions(const BuildModelSpec& spec) {
   BigLstmOptions options;
   options.batch = spec.batch();
-  options.places = spec.length();
+  options.length = spec.length();
   options.words = NumberOr(spec.vocabulary(), options.words);
   options.embedding = spec.embedding();
   options.units = NumberOr(spec.hidden(), options.units);
@@ -73,7 +73,7 @@ BigLstmOptions ReadBigLstmOptions(const BuildModelSpec& spec) {
 Gpt2Options ReadGpt2Options(const BuildModelSpec& spec) {
   Gpt2Options options;
   options.batch = spec.batch();
-  if (spec.has_length()) options.places = spec.length();
+  if (spec.has_length()) options.length = spec.length();
   options.words = NumberOr(spec.vocabulary(), options.words);
   options.width = NumberOr(spec.hidden(), options.width);
   options.heads = spec.heads();
@@ -96,7 +96,7 @@ ConvNextOptions ReadConvNextOptions(const BuildModelSpec& spec) {
 BertOptions ReadBertOptions(const BuildModelSpec& spec) {
   BertOptions options;
   options.batch = spec.batch();
-  if (spec.has_length()) options.places = spec.length();
+  if (spec.has_length()) options.length = spec.length();
   options.words = NumberOr(spec.vocabulary(), options.words);
   options.width = NumberOr(spec.hidden(), options.width);
   options.heads = spec.heads();

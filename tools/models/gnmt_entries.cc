@@ -122,7 +122,7 @@ ModelEntry Bucket(const GnmtOptions& options, int64_t bucket, int64_t buckets) {
 absl::Status AddGnmtEntries(const GnmtOptions& options, int64_t buckets, const OpRegistry& registry, Model& model) {
   const int64_t most = std::min(options.source_places, options.target_places);
   if (buckets < 1 || buckets > most) {
-    return InvalidArgument("buckets is {}; 1 to {} are allowed, as many as the graph has places", buckets, most);
+    return InvalidArgument("buckets is {}; expected 1 to {}, the words of the shorter sentence", buckets, most);
   }
   std::vector<ModelEntry> entries;
   for (int64_t bucket = 1; bucket < buckets; ++bucket) entries.push_back(Bucket(options, bucket, buckets));

@@ -13,7 +13,7 @@ namespace {
 
 // The last layer of a residual branch begins smaller by the root of the number of branches.
 TransformerOptions LayersOf(const Gpt2Options& options) {
-  TransformerOptions layers{.dtype = options.dtype, .places = options.places, .width = options.width};
+  TransformerOptions layers{.dtype = options.dtype, .places = options.length, .width = options.width};
   layers.heads = options.heads;
   layers.dropout_rate = options.dropout_rate;
   layers.activation = "gelu_tanh";
@@ -25,13 +25,13 @@ TransformerOptions LayersOf(const Gpt2Options& options) {
 absl::StatusOr<Graph> Build(const Gpt2Options& options, const OpRegistry& registry) {
   TransformerLayers layers(LayersOf(options), registry);
   GraphBuilder& builder = layers.builder();
-  const Shape places = {options.batch, options.places};
+  const Shape places = {options.batch, options.length};
   const ValueId ids = builder.Input("ids", DType::kI32, places);
   const ValueId targets = builder.Input("targets", DType::kI32, places);
   const ValueId weights = builder.Input("weights", options.dtype, places);
   const ValueId words = layers.Table("words", options.words);
   const ValueId embedded = builder.Add("words", "embedding", {words, ids});
-  const ValueId positions = layers.FirstRows("positions", layers.Table("positions", options.positions), options.places);
+  const ValueId positions = layers.FirstRows("positions", layers.Table("positions", options.positions), options.length);
   ValueId x = layers.Dropout("embedding/dropout", builder.Add("embedding", "add", {embedded, positions}));
   for (int64_t i = 1; i <= options.layers; ++i) {
     const std::string block = fmt::format("block{}", i);
@@ -42,10 +42,11 @@ absl::StatusOr<Graph> Build(const Gpt2Options& options, const OpRegistry& regist
   return builder.Build(builder.Add("loss", "softmax_cross_entropy", {logits, targets, weights}));
 }
 
+// Sizes are called as the flags of build_model are.
 absl::Status Check(const Gpt2Options& options) {
   RETURN_IF_ERROR(CheckBlocks(options.layers, options.heads, options.width));
-  if (options.places > options.positions) {
-    return InvalidArgument("places is {}; at most {} are needed, the rows of the table of positions", options.places,
+  if (options.length > options.positions) {
+    return InvalidArgument("length is {}; expected at most {}, the rows of the table of positions", options.length,
                            options.positions);
   }
   return absl::OkStatus();

@@ -13,9 +13,9 @@ namespace partita {
 
 // As the smallest of the authors' four models: 124,439,808 parameters.
 struct Gpt2Options {
-  int64_t batch = 8;         // sequences, global
-  int64_t places = 1024;     // words of each
-  int64_t positions = 1024;  // rows of the table of positions; at least as many as places
+  int64_t batch = 64;        // sequences, global
+  int64_t length = 1024;     // words of each
+  int64_t positions = 1024;  // rows of the table of positions; at least as many as `length`
   int64_t words = 50'257;    // of the vocabulary
   int64_t width = 768;
   int64_t heads = 12;  // divides the width
@@ -24,7 +24,7 @@ struct Gpt2Options {
   DType dtype = DType::kF32;
 };
 
-// It reads `ids` [batch, places], the words, `targets`, those that follow, and `weights` of the same shape, what each
+// It reads `ids` [batch, length], the words, `targets`, those that follow, and `weights` of the same shape, what each
 // of these counts, and minimises `loss`, their mean. Parameters: "words/table" [words, width], "positions/table"
 // [positions, width]; of block i from 1 "block1/norm1/gain" and ".../offset", "block1/query/weights" [width, width] and
 // "block1/query/bias/values", "key", "value" and "output" likewise, "block1/norm2/...", "block1/up/...",

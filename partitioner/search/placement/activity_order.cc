@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <set>
 #include <utility>
 
 namespace partita {
@@ -10,12 +11,92 @@ namespace {
 
 constexpr double kLater = std::numeric_limits<double>::infinity();
 
+// By activity, the longest way from its start to the end, with nothing in the way.
+std::vector<double> TailsOf(const std::vector<Activity>& all) {
+  std::vector<double> tails(all.size());
+  for (size_t i = all.size(); i-- > 0;) {
+    tails[i] += all[i].seconds;
+    for (const int before : all[i].before) tails[before] = std::max(tails[before], tails[i]);
+  }
+  return tails;
+}
+
+ActivityOrder OrderOf(const std::vector<Activity>& all, const std::vector<double>& start) {
+  ActivityOrder order;
+  for (size_t i = 0; i < all.size(); ++i) {
+    order.end = std::max(order.end, start[i] + all[i].seconds);
+    if (all[i].op < 0) continue;
+    if (all[i].op >= static_cast<int>(order.start.size())) order.start.resize(all[i].op + 1);
+    order.start[all[i].op] = start[i];
+  }
+  return order;
+}
+
+// The first order that OrderSearch meets, in a time that grows with the activities and with how many can start at once.
+class ListScheduler {
+ public:
+  explicit ListScheduler(const Activities& activities)
+      : all_(activities.all),
+        tail_(TailsOf(all_)),
+        after_(all_.size()),
+        missing_(all_.size()),
+        ready_since_(all_.size(), 0),
+        start_(all_.size(), 0),
+        free_(activities.resources, 0) {
+    for (size_t i = 0; i < all_.size(); ++i) {
+      missing_[i] = all_[i].before.size();
+      for (const int before : all_[i].before) after_[before].push_back(static_cast<int>(i));
+      if (missing_[i] == 0) ready_.insert(static_cast<int>(i));
+    }
+  }
+
+  ActivityOrder Run() {
+    while (!ready_.empty()) Start(Next());
+    return OrderOf(all_, start_);
+  }
+
+ private:
+  double Earliest(int i) const { return std::max(free_[all_[i].resource], ready_since_[i]); }
+  double End(int i) const { return Earliest(i) + all_[i].seconds; }
+
+  int Next() const {
+    int first = *ready_.begin();
+    for (const int i : ready_) first = End(i) < End(first) ? i : first;
+    int next = -1;
+    for (const int i : ready_) {
+      const bool meets = all_[i].resource == all_[first].resource && Earliest(i) < End(first);
+      if (i != first && !meets) continue;
+      if (next < 0 || tail_[i] > tail_[next]) next = i;
+    }
+    return next;
+  }
+
+  void Start(int activity) {
+    start_[activity] = Earliest(activity);
+    const double end = free_[all_[activity].resource] = start_[activity] + all_[activity].seconds;
+    ready_.erase(activity);
+    for (const int next : after_[activity]) {
+      ready_since_[next] = std::max(ready_since_[next], end);
+      if (--missing_[next] == 0) ready_.insert(next);
+    }
+  }
+
+  const std::vector<Activity>& all_;
+  const std::vector<double> tail_;
+  std::vector<std::vector<int>> after_;
+  std::vector<size_t> missing_;      // of `before`, that have not started
+  std::vector<double> ready_since_;  // when those that have started end
+  std::vector<double> start_;
+  std::vector<double> free_;  // from when on a resource is
+  std::set<int> ready_;
+};
+
 // A partial order: activities are started one after the other, each as early as what is started allows. At every node
 // the activity that would end first settles a resource; each that could start there before that end is tried first
 // (Giffler and Thompson). All orders in which nothing can start earlier are met so, the best one among them.
 class OrderSearch {
  public:
-  OrderSearch(const Activities& activities, double than, double* nodes)
+  OrderSearch(const Activities& activities, double than, double& nodes)
       : all_(activities.all),
         nodes_(nodes),
         best_{than, {}},
@@ -23,15 +104,9 @@ class OrderSearch {
         earliest_(all_.size(), 0),
         started_(all_.size(), false),
         free_(activities.resources, 0),
-        tail_(all_.size()) {
-    for (size_t i = all_.size(); i-- > 0;) {
-      tail_[i] += all_[i].seconds;
-      for (const int before : all_[i].before) tail_[before] = std::max(tail_[before], tail_[i]);
-    }
-  }
+        tail_(TailsOf(all_)) {}
 
-  ActivityOrder Best(bool first_only) {
-    first_only_ = first_only;
+  ActivityOrder Best() {
     Descend(0);
     return best_;
   }
@@ -39,8 +114,8 @@ class OrderSearch {
  private:
   void Descend(size_t started) {
     if (started == all_.size()) return Keep();
-    if (nodes_ && --*nodes_ < 0) return;
-    if (Bound() >= best_.end && !first_only_) return;
+    if (--nodes_ < 0) return;
+    if (Bound() >= best_.end) return;
     for (const int activity : Candidates()) {
       const int resource = all_[activity].resource;
       const double free = free_[resource];
@@ -51,20 +126,13 @@ class OrderSearch {
       Descend(started + 1);
       started_[activity] = false;
       free_[resource] = free;
-      if (first_only_ || (nodes_ && *nodes_ < 0)) return;
+      if (nodes_ < 0) return;
     }
   }
 
   void Keep() {
-    double end = 0;
-    for (size_t i = 0; i < all_.size(); ++i) end = std::max(end, start_[i] + all_[i].seconds);
-    if (end >= best_.end) return;
-    best_ = {end, {}};
-    for (size_t i = 0; i < all_.size(); ++i) {
-      if (all_[i].op < 0) continue;
-      if (all_[i].op >= static_cast<int>(best_.start.size())) best_.start.resize(all_[i].op + 1);
-      best_.start[all_[i].op] = start_[i];
-    }
+    ActivityOrder order = OrderOf(all_, start_);
+    if (order.end < best_.end) best_ = std::move(order);
   }
 
   void FindEarliest() {
@@ -120,13 +188,12 @@ class OrderSearch {
   }
 
   const std::vector<Activity>& all_;
-  double* nodes_;  // null: as many as it takes
-  bool first_only_ = false;
+  double& nodes_;
   ActivityOrder best_;
   std::vector<double> start_, earliest_;
   std::vector<bool> started_;
   std::vector<double> free_;  // from when on a resource is
-  std::vector<double> tail_;  // from an activity's start to the end, with nothing in the way
+  const std::vector<double> tail_;
 };
 
 }  // namespace
@@ -161,7 +228,7 @@ Activities ActivitiesOf(const PlacementGraph& graph, const std::vector<int>& dev
   return activities;
 }
 
-ActivityOrder ListOrder(const Activities& activities) { return OrderSearch(activities, kLater, nullptr).Best(true); }
+ActivityOrder ListOrder(const Activities& activities) { return ListScheduler(activities).Run(); }
 
 ActivityOrder InOrder(const Activities& activities, const std::vector<double>& begins) {
   const std::vector<Activity>& all = activities.all;
@@ -185,7 +252,7 @@ ActivityOrder InOrder(const Activities& activities, const std::vector<double>& b
 }
 
 ActivityOrder BestOrder(const Activities& activities, double than, double& nodes) {
-  return OrderSearch(activities, than, &nodes).Best(false);
+  return OrderSearch(activities, than, nodes).Best();
 }
 
 }  // namespace partita

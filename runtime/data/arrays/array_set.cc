@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "graph/value/node_name.h"
+#include "runtime/base/counted.h"
 #include "runtime/base/exhaustion.h"
 #include "runtime/base/status.h"
 #include "runtime/data/arrays/array_file.h"
@@ -89,8 +90,8 @@ absl::StatusOr<ArraySet> ReadArraySet(const std::string& set, const std::vector<
     ASSIGN_OR_RETURN(ArrayField field, ReadField(file, want, open, name));
     if (fields.empty()) first = name;
     if (!fields.empty() && field.rows != fields[0].rows) {
-      return InvalidArgument("{}: field {}: found {} rows, field {} has {} ({})", name, Quoted(file.field), field.rows,
-                             Quoted(fields[0].field.name), fields[0].rows, first);
+      return InvalidArgument("{}: field {}: found {}, field {} has {} ({})", name, Quoted(file.field),
+                             Counted(field.rows, "row"), Quoted(fields[0].field.name), fields[0].rows, first);
     }
     fields.push_back(std::move(field));
   }

@@ -4,6 +4,7 @@
 #include <limits>
 #include <utility>
 
+#include "runtime/base/counted.h"
 #include "runtime/base/status.h"
 
 namespace partita {
@@ -38,9 +39,9 @@ absl::Status TooLong(const PairSet& pairs, int64_t pair, int64_t count, const Pa
   const auto source = static_cast<int64_t>(pairs.source[pair].size());
   const bool of_source = source > largest.source;
   const Sentences& side = of_source ? pairs.source : pairs.target;
-  return InvalidArgument("{}: line {}: found {} words, the graph takes at most {}; of {} pairs {} are too long",
-                         side.path, pair + 1, side[pair].size(), of_source ? largest.source : largest.target - 1,
-                         pairs.count(), count);
+  return InvalidArgument("{}: line {}: found {}, the graph takes at most {}; too long are {} of {}", side.path,
+                         pair + 1, Counted(side[pair].size(), "word"), of_source ? largest.source : largest.target - 1,
+                         count, Counted(pairs.count(), "pair"));
 }
 
 std::vector<std::vector<Field>> FieldsOf(const PairBatchOptions& options, const std::vector<PairSize>& sizes) {

@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "runtime/base/counted.h"
 #include "runtime/base/status.h"
 
 namespace partita {
@@ -14,8 +15,8 @@ absl::StatusOr<PairSet> ReadPairs(const std::string& source, const std::string& 
   ASSIGN_OR_RETURN(pairs.source, ReadSentences(source, vocabulary, empty));
   ASSIGN_OR_RETURN(pairs.target, ReadSentences(target, vocabulary, empty));
   if (pairs.source.count() == pairs.target.count()) return pairs;
-  return InvalidArgument("{}: found {} lines, {} has {}; each line is the translation of its line there", target,
-                         pairs.target.count(), source, pairs.source.count());
+  return InvalidArgument("{}: found {}, {} has {}; each line is the translation of its line there", target,
+                         Counted(pairs.target.count(), "line"), source, pairs.source.count());
 }
 
 absl::StatusOr<PairSet> ReadSources(const std::string& source, const Vocabulary& vocabulary, EmptyLines empty) {

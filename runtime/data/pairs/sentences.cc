@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 #include <string_view>
 
 #include "graph/value/node_name.h"
@@ -17,22 +18,25 @@ constexpr int64_t kLargest = int64_t{1} << 40;  // bytes
 
 bool IsMark(int32_t id) { return id < static_cast<int32_t>(std::size(kPairMarks)) && id != kUnknownId; }
 
-// Adds a line's words; `place` says which line it is.
-absl::Status AddSentence(std::string_view line, const std::string& place, const Vocabulary& vocabulary,
-                         EmptyLines empty, Sentences& sentences) {
+// Adds the words of line `number`.
+absl::Status AddSentence(std::string_view line, int64_t number, const Vocabulary& vocabulary, EmptyLines empty,
+                         Sentences& sentences) {
+  const auto place = [&] { return fmt::format("{}: line {}", sentences.path, number); };
   int64_t position = 0;
   for (std::string_view word = NextWord(line); !word.empty(); word = NextWord(line)) {
     ++position;
-    const int32_t id = vocabulary.Find(word).value_or(kUnknownId);
+    const std::optional<int32_t> known = vocabulary.Find(word);
+    if (!known) sentences.broken.Look(word, number, position);
+    const int32_t id = known.value_or(kUnknownId);
     if (IsMark(id)) {
-      return InvalidArgument("{}, position {}: found {}, a mark that a text may not have", place, position,
+      return InvalidArgument("{}, position {}: found {}, a mark that a text may not have", place(), position,
                              std::string(word));
     }
     sentences.words.push_back(id);
   }
   if (position == 0 && empty == EmptyLines::kRefused) {
     return InvalidArgument("{}: found no words; expected at least one: remove the line, and its line in the other file",
-                           place);
+                           place());
   }
   sentences.ends.push_back(static_cast<int64_t>(sentences.words.size()));
   return absl::OkStatus();
@@ -59,8 +63,7 @@ absl::StatusOr<Sentences> ReadSentences(const std::string& path, const Vocabular
   sentences.path = path;
   std::string_view rest = bytes;
   for (int64_t line = 1; !rest.empty(); ++line) {
-    const std::string place = fmt::format("{}: line {}", path, line);
-    RETURN_IF_ERROR(AddSentence(NextLine(rest), place, vocabulary, empty, sentences));
+    RETURN_IF_ERROR(AddSentence(NextLine(rest), line, vocabulary, empty, sentences));
   }
   if (sentences.count() == 0) return InvalidArgument("{}: found no lines", path);
   return sentences;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "runtime/data/text/broken_words.h"
 #include "runtime/data/text/vocabulary.h"
 
 namespace partita {
@@ -23,6 +24,7 @@ struct Sentences {
   std::string path;            // that they are from; sentence i is its line i + 1
   std::vector<int32_t> words;  // of all sentences, one behind the other
   std::vector<int64_t> ends;   // of each sentence in `words`
+  BrokenWords broken;          // of those that are kUnknown
 
   int64_t count() const { return static_cast<int64_t>(ends.size()); }
   std::span<const int32_t> operator[](int64_t sentence) const {

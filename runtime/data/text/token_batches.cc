@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "graph/value/node_name.h"
+#include "runtime/base/counted.h"
 #include "runtime/base/status.h"
 #include "runtime/data/text/write_weights.h"
 
@@ -79,8 +80,8 @@ absl::Status TokenBatches::CheckSizes(const TokenBatchOptions& options) const {
   const auto weights = [](const WantedField& each) { return each.field.name == kWeightsField; };
   if (batches_ == 0 || following_ < 1) {
     const int64_t least = options.mode == BatchMode::kTraining ? batch_rows_ * places_ + 1 : 2;
-    return InvalidArgument("found {} words, {} rows of {} need at least {}", words_.size(), batch_rows_, places_,
-                           least);
+    return InvalidArgument("found {}, {} of {} need at least {}", Counted(words_.size(), "word"),
+                           Counted(batch_rows_, "row"), places_, least);
   }
   if (!filled_up_ || std::ranges::any_of(options.wanted, weights)) return absl::OkStatus();
   return InvalidArgument(

@@ -15,7 +15,8 @@ namespace {
 
 constexpr int64_t kLargest = int64_t{1} << 40;  // bytes
 
-// The ids of a text. `id_of` says the id of a word, or an error without its place; `end`: the id behind each line.
+// The ids of a text. `id_of` says the id of a word on a line, at a position, or an error without the place; `end`: the
+// id behind each line.
 template <typename IdOf>
 absl::StatusOr<std::vector<int32_t>> Read(const std::string& path, std::optional<int32_t> end, const IdOf& id_of) {
   ASSIGN_OR_RETURN(const std::string bytes, ReadTextFile(path, kLargest));
@@ -28,7 +29,7 @@ absl::StatusOr<std::vector<int32_t>> Read(const std::string& path, std::optional
     int64_t position = 0;
     for (std::string_view word = NextWord(words); !word.empty(); word = NextWord(words)) {
       ++position;
-      const absl::StatusOr<int32_t> id = id_of(word);
+      const absl::StatusOr<int32_t> id = id_of(word, line, position);
       if (!id.ok()) return WithContext(fmt::format("{}: line {}, position {}", path, line, position), id.status());
       ids.push_back(*id);
     }
@@ -40,18 +41,21 @@ absl::StatusOr<std::vector<int32_t>> Read(const std::string& path, std::optional
 
 }  // namespace
 
-absl::StatusOr<std::vector<int32_t>> ReadWords(const std::string& path, const Vocabulary& vocabulary) {
+absl::StatusOr<std::vector<int32_t>> ReadWords(const std::string& path, const Vocabulary& vocabulary,
+                                               BrokenWords* broken) {
   const std::optional<int32_t> unknown = vocabulary.Find(kUnknown);
-  return Read(path, vocabulary.Find(kEndOfLine), [&](std::string_view word) -> absl::StatusOr<int32_t> {
+  const auto id_of = [&](std::string_view word, int64_t line, int64_t position) -> absl::StatusOr<int32_t> {
     if (const std::optional<int32_t> id = vocabulary.Find(word)) return *id;
+    if (unknown && broken != nullptr) broken->Look(word, line, position);
     if (unknown) return *unknown;
     return InvalidArgument("found {}, which {} has not; nor has it {}, which would stand for it",
                            Quoted(std::string(word)), vocabulary.path(), kUnknown);
-  });
+  };
+  return Read(path, vocabulary.Find(kEndOfLine), id_of);
 }
 
 absl::StatusOr<std::vector<int32_t>> ReadIds(const std::string& path, const Vocabulary& vocabulary) {
-  return Read(path, std::nullopt, [&](std::string_view word) -> absl::StatusOr<int32_t> {
+  return Read(path, std::nullopt, [&](std::string_view word, int64_t, int64_t) -> absl::StatusOr<int32_t> {
     const std::optional<int64_t> id = NumberOf<int64_t>(word);
     if (id && *id >= 0 && *id < vocabulary.size()) return static_cast<int32_t>(*id);
     return InvalidArgument("found {}, ids are 0 to {}", id ? std::string(word) : Quoted(std::string(word)),

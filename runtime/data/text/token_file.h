@@ -7,14 +7,17 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "runtime/data/text/broken_words.h"
 #include "runtime/data/text/vocabulary.h"
 
 namespace partita {
 
 // The words of a text, that stand between spaces: each line that has some ends with kEndOfLine, if the vocabulary has
 // it, and a word that the vocabulary has not is kUnknown. kInvalidArgument: such a word, and no kUnknown in the
-// vocabulary; no words at all. Line and position of the word, both counted from 1, are named.
-absl::StatusOr<std::vector<int32_t>> ReadWords(const std::string& path, const Vocabulary& vocabulary);
+// vocabulary; no words at all. Line and position of the word, both counted from 1, are named. `broken`, if not null, is
+// told of the words that become kUnknown.
+absl::StatusOr<std::vector<int32_t>> ReadWords(const std::string& path, const Vocabulary& vocabulary,
+                                               BrokenWords* broken = nullptr);
 
 // Ids as decimal numbers between spaces, on any lines; none is added. kInvalidArgument: what is no number, or no id of
 // the vocabulary; no ids at all.

@@ -6,6 +6,7 @@
 #include "runtime/base/status.h"
 #include "runtime/train/sharded/agreement.h"
 #include "runtime/train/sharded/fill_parts.h"
+#include "runtime/train/sharded/precision_hint.h"
 
 namespace partita {
 namespace {
@@ -37,8 +38,10 @@ absl::Status CheckStates(const SavedCheckpoint& checkpoint, const Program& progr
       return InvalidArgument("{}: has no state {}, which training has here", checkpoint.folder(), Printable(name));
     }
     if (saved->dtype == type.dtype && saved->shape == type.shape) continue;
-    return InvalidArgument("{}: state {} is {}{}; here it is {}{}", checkpoint.folder(), Printable(name),
-                           Name(saved->dtype), ToString(saved->shape), Name(type.dtype), ToString(type.shape));
+    const bool other = saved->dtype != type.dtype && IsFloating(saved->dtype) && IsFloating(type.dtype);
+    return InvalidArgument("{}: state {} is {}{}; here it is {}{}{}", checkpoint.folder(), Printable(name),
+                           Name(saved->dtype), ToString(saved->shape), Name(type.dtype), ToString(type.shape),
+                           other ? PrecisionHint(saved->dtype) : "");
   }
   for (const SavedState& saved : checkpoint.record().states) {
     if (std::ranges::any_of(graph.states(),

@@ -304,7 +304,7 @@ std::vector<Refusal> Refusals() {
       {"RankTwice", With(mesh, {{{{"b", 2}}, "m", {1, 1}}}), "mesh 'm' names rank 1 twice"},
       {"RankOffTheProgram", With(mesh, {{{{"b", 2}}, "m", {0, 2}}}),
        "names rank 2; the first mesh has the ranks 0 to 1"},
-      {"RanksAndPlaces", With(mesh, {{{{"b", 2}}, "m", {1}}}), "names 1 ranks; its axes have room for 2"},
+      {"RanksAndPlaces", With(mesh, {{{{"b", 2}}, "m", {1}}}), "names 1 rank; its axes have room for 2"},
       {"MoreThanAllRanks", With(mesh, {{{{"b", 3}}, "m"}}), "the first mesh, which has all, has 2"},
       {"MeshTwice", With(mesh, {{{{"b", 2}}, "m"}, {{{"c", 2}}, "m"}}), "mesh 'm' is named twice"},
       {"MeshNamedAsTheFirst", With(mesh, {{{{"b", 2}}, "all"}}), "that name means the first mesh"},

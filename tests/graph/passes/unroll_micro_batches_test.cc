@@ -86,7 +86,7 @@ TEST(UnrollMicroBatches, StatesAreReadInPartsAndWrittenWhole) {
 TEST(UnrollMicroBatches, RefusesPartsThatDoNotFit) {
   const Graph graph = Parse("%x = input() f32[6,3]\n%y = relu(%x) f32[6,3]\nmetric %y\n");
   EXPECT_EQ(UnrollMicroBatches(graph, 4, Ops()).status().message(),
-            "node 'x': micro_batches is 4, which does not divide the 6 samples of the batch");
+            "node 'x': micro_batches is 4, which does not divide the batch of 6 samples");
   const absl::StatusOr<Graph> prepared = PrepareTraining(NormalizedByThrees(), Ops());
   ASSERT_TRUE(prepared.ok()) << prepared.status();
   EXPECT_EQ(UnrollMicroBatches(*prepared, 3, Ops()).status().message(),

@@ -154,7 +154,7 @@ TEST(ParseText, MeshesThatCannotBe) {
     return std::string(ParseText("mesh data:2\n" + line, Ops()).status().message());
   };
   EXPECT_THAT(refusal("mesh pair half:2 {0,2}\n"), HasSubstr("'2' in {0,2} is no rank of the first mesh"));
-  EXPECT_THAT(refusal("mesh pair half:2 {0}\n"), HasSubstr("1 ranks for a mesh of 2"));
+  EXPECT_THAT(refusal("mesh pair half:2 {0}\n"), HasSubstr("1 rank for a mesh of 2"));
   EXPECT_THAT(refusal("mesh pair half\n"), HasSubstr("'half' is no mesh axis"));
   EXPECT_THAT(refusal("%x = input() f32[2] {data:R}\nmesh pair half:2\n"), HasSubstr("behind the first node"));
 }

@@ -42,10 +42,25 @@ std::vector<std::string> PlansOf(const std::vector<Candidate>& candidates) {
   return plans;
 }
 
+// Those that were chosen without the sums of gradients.
+std::vector<Candidate> TakeHidden(std::vector<Candidate>& candidates) {
+  const auto counted = [](const Candidate& one) { return !one.plan.ends_with(", sums hidden"); };
+  const auto hidden = std::ranges::stable_partition(candidates, counted);
+  std::vector<Candidate> taken(hidden.begin(), hidden.end());
+  candidates.erase(hidden.begin(), hidden.end());
+  return taken;
+}
+
 TEST(Candidates, OfEachGridTheBest) {
   Searched toy("lenet5", 16, 4);
-  const auto grids = toy.searcher.CandidatesOf(SearchKind::kGrid, kNever);
+  auto grids = toy.searcher.CandidatesOf(SearchKind::kGrid, kNever);
   ASSERT_TRUE(grids.ok()) << grids.status();
+  for (const Candidate& hidden : TakeHidden(*grids)) {
+    const auto counted = std::ranges::find(*grids, hidden.strategy.mesh.ToString(), &Candidate::plan);
+    ASSERT_NE(counted, grids->end());
+    EXPECT_GE(hidden.judgement->seconds, counted->judgement->seconds) << hidden.plan << ", judged with all sums";
+    EXPECT_EQ(hidden.judgement->lower_bound, counted->judgement->lower_bound);
+  }
   EXPECT_THAT(PlansOf(*grids), testing::UnorderedElementsAre("data:4 model:1", "data:2 model:2", "data:1 model:4"));
   for (size_t i = 1; i < grids->size(); ++i)
     EXPECT_LE((*grids)[i - 1].judgement->seconds, (*grids)[i].judgement->seconds) << "the fastest first";

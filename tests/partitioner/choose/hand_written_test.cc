@@ -13,6 +13,7 @@
 #include "partitioner/data_model_strategy.h"
 #include "partitioner/predict/predicted_plan.h"
 #include "tests/partitioner/hosts.h"
+#include "tools/models/gpt2.h"
 #include "tools/models/models.h"
 
 namespace partita {
@@ -127,6 +128,38 @@ TEST(HandWritten, IsNeverFasterThanWhatIsFound) {
       EXPECT_GT(found.seconds, 0);
       if (hand.node.empty()) continue;
       EXPECT_TRUE(Says(found.candidate.strategy, hand.node, hand.split)) << found.candidate.plan;
+    }
+  }
+}
+
+// Two blocks of GPT-2's smallest model, of which one sequence is trained: no replica would have a whole one.
+absl::StatusOr<Model> ShortGpt2(int64_t batch) {
+  Gpt2Options options{.batch = batch, .length = 256};
+  options.layers = 2;
+  return MakeGpt2(options, Ops());
+}
+
+TEST(HandWritten, TensorAndSequenceParallelismOfGpt2AreNoFasterThanWhatIsFound) {
+  for (const int64_t batch : {1, 8}) {
+    auto model = ShortGpt2(batch);
+    ASSERT_TRUE(model.ok()) << model.status();
+    for (const char* const cluster : {"hgx_h200", "dgx1_v100"}) {
+      for (const int ranks : {2, 8}) {
+        SCOPED_TRACE(std::string(cluster) + ", " + std::to_string(ranks) + " ranks, batch " + std::to_string(batch));
+        const Choosing choosing(*model, ShippedClusters().at(cluster), ranks);
+        const Finalist found = choosing.Chosen();
+        for (const char* const name : {"tensor", "sequence"}) {
+          auto hand = LoadStrategy(std::string("tools/models/examples/gpt2/") + name + ".pbtxt");
+          ASSERT_TRUE(hand.ok()) << hand.status();
+          hand->mesh.axes[0].size = ranks;
+          const auto by_hand = choosing.SecondsOf(*hand);
+          ASSERT_TRUE(by_hand.ok()) << by_hand.status();
+          EXPECT_LE(found.seconds, *by_hand) << name << ", found " << found.candidate.plan;
+        }
+        if (batch > 1) continue;
+        EXPECT_TRUE(Says(found.candidate.strategy, "block1/up", "output_channels")) << found.candidate.plan;
+        EXPECT_TRUE(Says(found.candidate.strategy, "block1/down", "input_channels")) << found.candidate.plan;
+      }
     }
   }
 }

@@ -153,7 +153,8 @@ TEST(ClusterFile, NumbersThatAreTooLargeOrDoNotFitAreRefused) {
 
 TEST(ShippedClusters, AreRead) {
   const std::vector<std::pair<std::string, size_t>> shipped = {
-      {"two_cores", 64}, {"dgx1_v100", 8}, {"dgx_a100", 8}, {"hgx_h200", 8}, {"nodes_100gbe", 16}};
+      {"two_cores", 64}, {"dgx1_v100", 8}, {"dgx_a100", 8},     {"hgx_h100", 8},
+      {"hgx_h200", 8},   {"dgx_b200", 8},  {"gb200_nvl72", 72}, {"nodes_100gbe", 16}};
   for (const auto& [name, devices] : shipped) {
     const absl::StatusOr<Cluster> cluster = LoadCluster("partitioner/clusters/" + name + ".pbtxt");
     ASSERT_TRUE(cluster.ok()) << cluster.status();

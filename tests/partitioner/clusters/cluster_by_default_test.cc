@@ -9,9 +9,12 @@ namespace {
 TEST(ClusterByDefault, IsTheOneThatHasTheDevice) {
   EXPECT_EQ(ClusterByDefault().name, "two-cores");
   EXPECT_EQ(ClusterByDefault("NVIDIA H200").name, "hgx-h200");
+  EXPECT_EQ(ClusterByDefault("NVIDIA H100 80GB HBM3").name, "hgx-h100");
+  EXPECT_EQ(ClusterByDefault("NVIDIA B200").name, "dgx-b200");
+  EXPECT_EQ(ClusterByDefault("NVIDIA GB200").name, "gb200-nvl72");
   EXPECT_EQ(ClusterByDefault("NVIDIA A100-SXM4-80GB").name, "dgx-a100");
   EXPECT_EQ(ClusterByDefault("Tesla V100-SXM2-32GB").name, "dgx-1-v100");
-  EXPECT_EQ(ClusterByDefault("a GPU of next year").name, "hgx-h200") << "the fastest that is known";
+  EXPECT_EQ(ClusterByDefault("a GPU of next year").name, "hgx-h200") << "the one that is described";
 }
 
 // Nothing divides by a speed that is 0.

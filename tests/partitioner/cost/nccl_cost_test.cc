@@ -90,6 +90,23 @@ TEST(NcclCost, NvlsIsNoFasterThanItsLinks) {
   EXPECT_FALSE(NcclOffers(CollectiveKind::kBroadcast, NcclAlgorithm::kRing, NcclProtocol::kLl, hgx));
 }
 
+// By NCCL's limits of Blackwell, for 16 channels of 45 GB/s: 8 of 90, doubled.
+TEST(NcclCost, OfBlackwell) {
+  const NcclTopology node = Gpus(8, 1, GpuGeneration::kBlackwell, 16, 45e9);
+  const auto speed = [&](NcclAlgorithm algorithm, NcclProtocol protocol) {
+    return NcclBandwidth(kAllReduce, algorithm, protocol, node) / 1e9;
+  };
+  EXPECT_NEAR(speed(NcclAlgorithm::kRing, NcclProtocol::kSimple), 720 * 8.0 / 14, 1e-9);
+  EXPECT_NEAR(speed(NcclAlgorithm::kRing, NcclProtocol::kLl), 282 * 8.0 / 14, 1e-9);
+  EXPECT_NEAR(speed(NcclAlgorithm::kRing, NcclProtocol::kLl128), 16 * 40 * 8.0 / 14, 1e-9);
+  EXPECT_NEAR(speed(NcclAlgorithm::kTree, NcclProtocol::kSimple), 720 * 0.92 / 2, 1e-9);
+  EXPECT_NEAR(speed(NcclAlgorithm::kTree, NcclProtocol::kLl128), 720 * 0.92 * 7 / 9 / 2, 1e-9);
+  EXPECT_NEAR(speed(NcclAlgorithm::kNvls, NcclProtocol::kSimple), 720 * 0.74 * 15 / 16 * 8 / 9, 1e-9);
+  // A rack is one node, whose ring has 142 hops.
+  const NcclTopology rack = Gpus(72, 1, GpuGeneration::kBlackwell, 16, 45e9);
+  EXPECT_EQ(CheapestNccl(kAllReduce, int64_t{1} << 30, rack).algorithm, NcclAlgorithm::kNvls);
+}
+
 TEST(NcclCost, TheCheapestPairBySize) {
   const NcclTopology dgx1 = Gpus(8, 1, GpuGeneration::kVolta, 12, 10e9);
   const NcclChoice small = CheapestNccl(kAllReduce, 1024, dgx1), large = CheapestNccl(kAllReduce, 1 << 28, dgx1);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/base/check.h"
+#include "runtime/base/counted.h"
 #include "runtime/base/status.h"
 #include "tests/partitioner/papers/stages.h"
 
@@ -140,7 +141,8 @@ absl::StatusOr<EpochCost> CostOfEpoch(ParallelForm form, const std::vector<Layer
   CHECK(layers.size() == seconds.size());
   const int replicas = HasReplicas(form) ? options.replicas : 1;
   if (replicas < 1 || options.devices % replicas != 0) {
-    return InvalidArgument("{} devices are no whole number for each of {} replicas", options.devices, replicas);
+    return InvalidArgument("{} devices are no whole number for each of {}", options.devices,
+                           Counted(replicas, "replica"));
   }
   if (IsSharded(form)) RETURN_IF_ERROR(CheckParts(form, layers, options.devices / replicas));
   const Epoch epoch(layers, seconds, options, link);

@@ -144,7 +144,7 @@ TEST(ProfileFile, NumbersThatCannotBeAreRefused) {
 }
 
 TEST(ProfileFile, WhatIsThereTwiceOrUnknownIsRefused) {
-  EXPECT_THAT(Refusal("ranks: 4 seconds", "ranks: 1 seconds"), HasSubstr("beside 1 ranks it is there twice"));
+  EXPECT_THAT(Refusal("ranks: 4 seconds", "ranks: 1 seconds"), HasSubstr("beside 1 rank it is there twice"));
   EXPECT_THAT(Refusal("processes: true", ""), HasSubstr("of 2 threads: it is there twice"));
   EXPECT_THAT(Refusal("\"all_reduce\"", "\"all_reduc\""), HasSubstr("did you mean 'all_reduce'?"));
   EXPECT_THAT(Refusal("device: \"cpu (2 cores)\"", ""), HasSubstr("field device is empty"));

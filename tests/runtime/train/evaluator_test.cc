@@ -162,7 +162,7 @@ TEST(CheckLastBatch, WantsWholeBatchesWhereNothingWeighsSamples) {
   EXPECT_TRUE(CheckLastBatch(entry, results, *Copies(16, 8, BatchMode::kEvaluation)).ok());
   const absl::Status refused = CheckLastBatch(entry, results, *Copies(13, 8, BatchMode::kEvaluation));
   EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_NE(std::string(refused.message()).find("13 samples, which are no whole batches of 8; node 'loss'"),
+  EXPECT_NE(std::string(refused.message()).find("13 samples, no whole number of batches of 8; node 'loss'"),
             std::string::npos)
       << refused;
 }

@@ -152,6 +152,14 @@ TEST_F(SavedStates, TensorsThatTrainingDoesNotHaveAreRefused) {
   EXPECT_THAT(refusal("classifier/bias/values", {11}), HasSubstr("found F32[11], needed is [10]"));
 }
 
+TEST_F(SavedStates, AnotherPrecisionIsNamed) {
+  const std::vector<double> values(10, 1);
+  const NamedTensor tensor{"classifier/bias/values", DType::kF64, {10}, std::as_bytes(std::span(values))};
+  ASSERT_TRUE(SaveSafetensors(path_, {&tensor, 1}, {}).ok());
+  EXPECT_THAT(std::string(Check(States::kWeights).status().message()),
+              HasSubstr("found F64[10], needed is F32[10]; --precision=f64 reads it"));
+}
+
 TEST_F(SavedStates, TheNumberOfTheStepIsToldOnce) {
   ModelRecord record;
   record.training = {5, {}, {}};

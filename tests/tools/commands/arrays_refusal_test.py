@@ -137,7 +137,7 @@ class ArraysRefusalTest(TrainerCase):
         with open(self.path("g.pbtxt"), "w", encoding="utf-8") as file:
             file.write(models.own_regression(10))
         write.folder(self.folder, models.in_sets(models.number_data, 20, 13))
-        self.refused_data("test set: 13 samples, which are no whole batches of 10; node 'loss' does not weigh samples", ".")
+        self.refused_data("test set: 13 samples, no whole number of batches of 10; node 'loss' does not weigh samples", ".")
 
 
 if __name__ == "__main__":

@@ -56,6 +56,10 @@ class CheckpointTest(TrainerCase):
         self.convert(30, "converted")
         self.assertEqual(self.read("converted"), self.read("saved"))
         self.run_to(40, LENET, "--load=converted")
+        # Of the folder of a run's checkpoints, the newest.
+        told = self.call("convert", self.path("c"), "--output=" + self.path("newest")).stdout
+        self.assertRegex(told, r"newest: \d+ states of step 30, from .*c/step-000000000030\n")
+        self.assertEqual(self.read("newest"), self.read("saved"))
 
     def test_goes_on_under_another_split(self):
         self.run_to(30, LENET, "--dp=2", "--checkpoint=" + self.path("c"))
@@ -201,7 +205,7 @@ class CheckpointTest(TrainerCase):
         self.assertRegex(damaged.stderr, "rank-00000.safetensors: tensor .* was damaged")
         os.remove(shard)
         self.assertIn("rank-00000.safetensors: cannot open", self.run_to(30, MLP, folder, "--resume=20", code=3).stderr)
-        for command in (["convert", self.path("c"), "--output=x"], ["evaluate", "--mock-data", "--load=c", MLP],
+        for command in (["evaluate", "--mock-data", "--load=c", MLP],
                         ["train", "--mock-data", "--load=c", MLP]):
             self.assertIn("c: is a folder", self.call(*command, code=3).stderr)
 

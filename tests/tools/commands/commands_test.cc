@@ -103,7 +103,7 @@ TEST(Check, RefusesMoreReplicasThanSamples) {
   for (const char* flag : {"--dp=9", "--ranks=9"}) {
     const Answer answer = Call({"check", flag, "--batch=8", graph});
     EXPECT_EQ(answer.code, kExitFlags) << flag;
-    EXPECT_THAT(answer.error, HasSubstr("flag --dp is 9, more than the 8 samples of the batch"));
+    EXPECT_THAT(answer.error, HasSubstr("flag --dp is 9, but the batch has 8 samples"));
   }
 }
 
@@ -145,7 +145,7 @@ TEST(Check, RefusesWrongStrategies) {
       {two + "stage_axis: 'data' ops { pattern: 'dense1/*' axes { axis: 'data' split: 'at' coordinate: 1 } } "
              "ops { pattern: 'dense2/*' axes { axis: 'data' split: 'at' coordinate: 0 } } micro_batches: 2",
        "stages form a cycle"},
-      {two + "micro_batches: 5", "micro_batches is 5, which does not divide the 64 samples of the batch"},
+      {two + "micro_batches: 5", "micro_batches is 5, which does not divide the batch of 64 samples"},
   };
   const std::string path = std::string(::testing::TempDir()) + "/wrong_strategy.pbtxt";
   for (const WrongStrategy& one : wrong) {

@@ -169,7 +169,7 @@ class Pictures(TrainerCase):
             file.write(b"damaged!")
         onward = (*train, "--load=one.safetensors")
         done = self.call(*onward, "--save=model.safetensors", "--checkpoint=kept", graph, code=3)
-        told = re.search(r"train/below/2.png: the PNG file is damaged: .*; what (\d+) steps have learnt is saved in "
+        told = re.search(r"train/below/2.png: the PNG file is damaged: .*; what was learnt in (\d+) steps is saved in "
                          r"model.safetensors and kept\n", done.stderr)
         self.assertIsNotNone(told, done.stderr)
         self.assertGreater(int(told[1]), 1)

@@ -85,6 +85,17 @@ class PlanTest(TrainerCase):
         self.assertIn("\ntimes of a step on cluster dgx-1-v100",
                       self.call("plan", self.STRATEGY, cluster, "--full", self.GRAPH).stdout)
 
+    # One number stands for what every launch costs. A small graph's time is made of it, and says so.
+    def test_says_where_launches_are_most_of_the_time(self):
+        call = ["plan", "--cluster=two_cores", "--batch=1", MLP]
+        (time,) = [rank["time"] for rank in json.loads(self.call(*call, "--format=json").stdout)["ranks"]]
+        share = time["launch_seconds"] / time["compute_seconds"]
+        self.assertGreater(share, 0.5)
+        self.assertLessEqual(share, 1)
+        self.assertIn(f" ms, rank 0 longest; {100 * share:.0f} % of computing is the cost of launches\n",
+                      self.call(*call).stdout)
+        self.assertNotIn("cost of launches", self.call("plan", "--cluster=two_cores", self.GRAPH).stdout)
+
     def test_predicted_timeline_has_every_launch(self):
         trace = os.path.join(self.folder, "predicted.json")
         plan = json.loads(self.call("plan", self.STRATEGY, "--format=json", "--cluster=" + CLUSTER, "--trace=" + trace,
@@ -154,8 +165,8 @@ class PlanTest(TrainerCase):
     def test_a_plan_that_fits_says_so(self):
         on = {cluster: self.call("plan", self.STRATEGY, "--cluster=" + cluster, self.GRAPH).stdout
               for cluster in ("dgx1_v100", "two_cores")}
-        self.assertRegex(on["dgx1_v100"], r"\nmemory .*, of 32GiB of a v100; it fits\n")
-        self.assertRegex(on["two_cores"], r"\nmemory .*, of 24GiB of a cores for 4 ranks; it fits\n")
+        self.assertRegex(on["dgx1_v100"], r"\nmemory .*; v100 has 32GiB: it fits\n")
+        self.assertRegex(on["two_cores"], r"\nmemory .*; cores has 24GiB for 4 ranks: it fits\n")
         self.assertNotIn("it fits", self.call("plan", self.STRATEGY, self.GRAPH).stdout)
         plan = json.loads(self.call("plan", self.STRATEGY, "--cluster=two_cores", "--format=json", self.GRAPH).stdout)
         self.assertEqual([rank["room"]["used_bytes"] for rank in plan["ranks"]],
@@ -218,6 +229,12 @@ class PlanTest(TrainerCase):
             for full in ([], ["--full"]):
                 self.assertIn(f"for the host: {words}, 3 threads for the kernels of each\n",
                               self.call(*call, *flags, *full).stdout)
+
+    # A cluster gives the times; the kernels that are launched, and their memory, are those of the device of the plan.
+    def test_says_whose_kernels_and_whose_times(self):
+        told = self.call("plan", self.STRATEGY, "--threads=3", "--cluster=dgx1_v100", self.GRAPH).stdout
+        self.assertIn("\nmade       for dgx-1-v100 with the host's kernels: ranks are threads of one process, 3 threads "
+                      "each\n", told)
 
     def test_describes_the_run_on_a_gpu(self):
         call = [TRAINER, "plan", "--device=cuda", "--deterministic", self.STRATEGY, self.GRAPH]

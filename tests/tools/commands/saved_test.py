@@ -53,6 +53,15 @@ class SavedTest(TrainerCase):
         done = self.call("evaluate", "--mock-data", "--load=s.safetensors", MLP, code=3)
         self.assertIn("s.safetensors", done.stderr)
 
+    def test_another_precision_is_named(self):
+        self.train("--save=s.safetensors", "--checkpoint=c", MLP)
+        asks = r"F32\[.*\], needed is F64\[.*\]; --precision=f32 reads it"
+        for command in ("evaluate", "train"):
+            done = self.call(command, "--mock-data", "--batch=8", "--precision=f64", "--load=s.safetensors", MLP, code=3)
+            self.assertRegex(done.stderr, "s.safetensors: tensor .*: found " + asks)
+        done = self.call("train", "--mock-data", "--batch=8", "--precision=f64", "--resume=c", MLP, code=3)
+        self.assertRegex(done.stderr, r"c/step-.*: state .* is f32\[.*\]; here it is f64\[.*\]; --precision=f32 reads it")
+
     def test_metrics_inside_the_loss_are_the_same_under_any_split(self):
         for name, loss in LOSSES.items():
             with open(self.path("graph.pbtxt"), "w") as file:

@@ -44,7 +44,7 @@ class ScoreTest(TrainerCase):
     def test_refusals(self):
         self.write("right", "a", "b")
         self.write("ours", "a")
-        self.assertIn("ours: found 1 lines, right has 2", self.score(code=3).stderr)
+        self.assertIn("ours: found 1 line, right has 2", self.score(code=3).stderr)
         self.write("ours")
         self.assertIn("ours: found no lines", self.score(code=3).stderr)
         with open(self.path("ours"), "wb") as file:

@@ -35,6 +35,14 @@ class SweepTest(TrainerCase):
         slowest = max(rank["time"]["step_seconds"] for rank in plan["ranks"])
         self.assertAlmostEqual(swept["points"][3]["step_seconds"], slowest, places=12)
 
+    def test_says_how_a_replica_is_split(self):
+        (point,) = [point for point in self.sweep()["points"] if point["devices"] == 8 and point["batch"] == 32]
+        self.assertRegex(point["flags"], "^--dp=4 --mp=2 --convolutions=[a-z]+ --dense=[a-z]+$")
+        plan = json.loads(self.call("plan", *point["flags"].split(), "--batch=32", "--cluster=" + CLUSTER,
+                                    "--format=json", LENET).stdout)
+        slowest = max(rank["time"]["step_seconds"] for rank in plan["ranks"])
+        self.assertAlmostEqual(point["step_seconds"], slowest, places=12)
+
     def test_a_host_has_as_many_ranks_as_cores(self):
         for flags, devices in ([], {1, 2}), (["--ranks=4"], {1, 2, 4}):
             swept = json.loads(self.call("sweep", "--batch=8", "--cluster=two_cores", "--format=json", *flags,

@@ -1,6 +1,7 @@
 // Sweeps over steps that are given, reckoned by hand.
 #include "tools/commands/sweep/sweep.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>
@@ -174,6 +175,22 @@ TEST(Sweep, IsPrintedForProgramsAndPages) {
   EXPECT_THAT(page, HasSubstr("<h1>a&lt;b on here</h1>"));
   EXPECT_THAT(page, HasSubstr("2 devices a replica"));
   EXPECT_EQ(page.find("nan"), std::string::npos);
+}
+
+// The flags of each point for programs; in the text those of replicas of several devices, once for all that share them.
+TEST(Sweep, TellsHowAReplicaIsSplit) {
+  const auto predict = [](const SweepWay& way, int64_t) -> absl::StatusOr<PredictedStep> {
+    const char* const dense = way.devices < 8 ? "samples" : "channels";
+    return PredictedStep{1, 0.1, fmt::format("--dp={} --mp={} --dense={}", way.replicas(), way.split, dense)};
+  };
+  SweepOptions options = Options();
+  options.largest_split = 2;
+  const absl::StatusOr<Sweep> sweep = MakeSweep(options, predict);
+  ASSERT_TRUE(sweep.ok()) << sweep.status();
+  EXPECT_THAT(FormatSweep(*sweep, {"toy", "here"}), HasSubstr("\na replica on 2, 4 devices: --mp=2 --dense=samples\n"
+                                                              "a replica on 8 devices: --mp=2 --dense=channels\nbest"));
+  const auto json = nlohmann::json::parse(SweepToJson(*sweep, {"toy", "here"}));
+  EXPECT_EQ(json["points"][2]["flags"], "--dp=1 --mp=2 --dense=samples");
 }
 
 }  // namespace

@@ -61,7 +61,7 @@ class VerifyTest(TrainerCase):
         write.npz(self.path("d.npz"), in_sets(number_data, 40, 10))
         for command in (["train"], ["verify"], ["verify", "--dp=2"]):
             done = self.call(*command, "--data=d.npz", "own.pbtxt", code=3)
-            self.assertIn("10 samples, which are no whole batches of 4; node 'loss' does not weigh samples", done.stderr)
+            self.assertIn("10 samples, no whole number of batches of 4; node 'loss' does not weigh samples", done.stderr)
 
     def test_rows_of_samples_set_behind_each_other(self):
         """As models of words often are: it trains and is verified."""

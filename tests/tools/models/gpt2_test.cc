@@ -26,7 +26,7 @@ TEST(Gpt2, HasTheSizesOfTheFourPublishedModels) {
 }
 
 TEST(Gpt2, ReadsTheFirstPositionsOfItsTable) {
-  ASSERT_OK_AND_ASSIGN(const Model model, MakeGpt2({.batch = 2, .places = 8, .dropout_rate = 0}, Ops()));
+  ASSERT_OK_AND_ASSIGN(const Model model, MakeGpt2({.batch = 2, .length = 8, .dropout_rate = 0}, Ops()));
   EXPECT_EQ(ParameterCount(model.graph), 124'439'808);
   EXPECT_EQ(model.graph.type(model.graph.Find("logits")).shape, (Shape{2, 8, 50'257}));
   EXPECT_EQ(model.graph.type(model.graph.Find("block12/query/heads")).shape, (Shape{2, 8, 12, 64}));
@@ -34,7 +34,7 @@ TEST(Gpt2, ReadsTheFirstPositionsOfItsTable) {
 
 // Neither biases nor norms decay, and every pattern of the optimizer's groups finds parameters.
 TEST(Gpt2, IsCompiledForRanks) {
-  const Gpt2Options options{.batch = 4, .places = 6, .positions = 9, .words = 20, .width = 12, .heads = 3, .layers = 2};
+  const Gpt2Options options{.batch = 4, .length = 6, .positions = 9, .words = 20, .width = 12, .heads = 3, .layers = 2};
   ASSERT_OK_AND_ASSIGN(Model model, MakeGpt2(options, Ops()));
   model.learning_rate.steps = 10;
   ASSERT_OK_AND_ASSIGN(const Strategy strategy, DataModelStrategy(model.graph, 2, 3));
@@ -62,9 +62,9 @@ TEST(Gpt2, RejectsSizesThatItCannotHave) {
   const auto error = [](const Gpt2Options& options) {
     return std::string(MakeGpt2(options, Ops()).status().message());
   };
-  EXPECT_EQ(error({.layers = 0}), "layers is 0; at least 1 is needed");
-  EXPECT_EQ(error({.heads = 7}), "heads is 7; a divisor of the width 768 is needed");
-  EXPECT_EQ(error({.places = 1025}), "places is 1025; at most 1024 are needed, the rows of the table of positions");
+  EXPECT_EQ(error({.layers = 0}), "layers is 0; expected at least 1");
+  EXPECT_EQ(error({.heads = 7}), "heads is 7; expected a divisor of the width (hidden), which is 768");
+  EXPECT_EQ(error({.length = 1025}), "length is 1025; expected at most 1024, the rows of the table of positions");
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "runtime/base/counted.h"
 #include "runtime/telemetry/progress.h"
 
 namespace partita {
@@ -34,13 +35,16 @@ std::string FormatMesh(const PlanProto& plan) {
   return text;
 }
 
-std::string FormatBackend(const PlanBackendProto& backend) {
+std::string FormatBackend(const PlanProto& plan) {
+  const PlanBackendProto& backend = plan.backend();
   const bool host = backend.device() == "host";
-  std::string text = fmt::format("for {}: {}", host ? "the host" : backend.device(),
-                                 backend.processes() ? "ranks are processes" : "ranks are threads of one process");
+  const bool cluster = !plan.cluster().empty();
+  std::string text = "for " + (cluster ? plan.cluster() : host ? "the host" : backend.device());
+  if (cluster) text += host ? " with the host's kernels" : " with kernels of " + backend.device();
+  text += backend.processes() ? ": ranks are processes" : ": ranks are threads of one process";
   if (host) {
-    text += fmt::format(", {} {} for the kernels of each", backend.threads_per_rank(),
-                        backend.threads_per_rank() == 1 ? "thread" : "threads");
+    text += fmt::format(", {} {}", Counted(backend.threads_per_rank(), "thread"),
+                        cluster ? "each" : "for the kernels of each");
   }
   if (!host && backend.missing().empty()) text += "; asked for its kernels";
   if (!backend.missing().empty()) {

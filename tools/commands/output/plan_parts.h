@@ -18,8 +18,8 @@ std::string FormatTable(const std::vector<std::vector<std::string>>& rows, size_
 // " data:2 model:2", and a line for each further mesh.
 std::string FormatMesh(const PlanProto& plan);
 
-// One line: the target of the plan, and whether it is this machine.
-std::string FormatBackend(const PlanBackendProto& backend);
+// One line: whose kernels the plan launches, whether that is this machine, and whose times it is told in.
+std::string FormatBackend(const PlanProto& plan);
 
 // The largest gather that can be avoided, and the entries of a strategy that do, a line for each. Empty: there is none.
 std::vector<std::string> FormatGather(const PlanProto& plan);

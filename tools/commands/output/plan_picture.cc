@@ -6,6 +6,7 @@
 #include <set>
 
 #include "graph/ir/generated_name.h"
+#include "runtime/base/counted.h"
 #include "runtime/telemetry/progress.h"
 #include "tools/commands/output/plan_parts.h"
 #include "tools/commands/output/plan_proto.h"
@@ -96,7 +97,7 @@ class Picture {
   }
 
   std::string DrawMesh() const {
-    std::string label = fmt::format("{} ranks, mesh", plan_.ranks_size()) + FormatMesh(plan_);
+    std::string label = Counted(plan_.ranks_size(), "rank") + ", mesh" + FormatMesh(plan_);
     for (const PlanGroupProto& group : plan_.groups()) {
       label += fmt::format("\n{} {{{}}}: {} collectives, {} on the wire", FormatMeeting(group),
                            fmt::join(group.ranks(), ","), group.operations(), FormatBytes(group.wire_bytes()));

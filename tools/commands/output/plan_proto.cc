@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
+#include <variant>
 
 #include "graph/ir/group_key.h"
 #include "graph/ir/node_flops.h"
@@ -222,13 +224,25 @@ int64_t LargestWorkspace(const Schedule& schedule) {
   return largest;
 }
 
-PlanTimeProto TimeProto(const StepTimes& times) {
+// Of kernels and copies.
+double FixedSeconds(std::span<const LaunchSpan> spans, const DeviceKind& kind) {
+  double seconds = 0;
+  for (const LaunchSpan& span : spans) {
+    const auto& work = span.launch->work;
+    if (std::holds_alternative<HostLaunch>(work) || std::holds_alternative<CollectiveLaunch>(work)) continue;
+    seconds += std::min(kind.launch_seconds, span.end - span.begin);
+  }
+  return seconds;
+}
+
+PlanTimeProto TimeProto(const StepTimes& times, double fixed) {
   PlanTimeProto time;
   time.set_compute_seconds(times.compute);
   time.set_communication_seconds(times.communication);
   time.set_exposed_seconds(times.exposed);
   time.set_idle_seconds(times.idle);
   time.set_step_seconds(times.step);
+  time.set_launch_seconds(std::min(fixed, times.compute));
   return time;
 }
 
@@ -238,7 +252,10 @@ absl::Status SetTimes(const Program& program, std::span<const Schedule* const> s
   plan.set_cluster(cluster.name);
   ASSIGN_OR_RETURN(const SimulatedStep step, Simulate(program, schedules, cluster, {.times = times}));
   std::vector<PlanTimeProto> classes;
-  for (const RankTimeline& timeline : step.timelines) classes.push_back(TimeProto(TimesOf(timeline.spans)));
+  for (const RankTimeline& timeline : step.timelines) {
+    const double fixed = times.empty() ? FixedSeconds(timeline.spans, cluster.KindOf(timeline.rank)) : 0;
+    classes.push_back(TimeProto(TimesOf(timeline.spans), fixed));
+  }
   for (int r = 0; r < program.ranks(); ++r) *plan.mutable_ranks(r)->mutable_time() = classes[step.of_rank[r]];
   return trace.empty() ? absl::OkStatus() : SaveTimelines(step.timelines, trace);
 }

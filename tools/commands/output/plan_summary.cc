@@ -3,6 +3,7 @@
 #include <map>
 
 #include "graph/recompute/recompute.h"
+#include "runtime/base/counted.h"
 #include "runtime/telemetry/progress.h"
 #include "tools/commands/output/plan_parts.h"
 #include "tools/commands/output/plan_proto.h"
@@ -11,13 +12,18 @@ namespace partita {
 namespace {
 
 constexpr size_t kColumns = 100, kMeetings = 4, kMoves = 3;
+constexpr double kMuch = 0.5;  // of computing
 
 constexpr char kLegend[] =
     "\npayload: whole buffers; wire: what leaves ranks; along an axis: among ranks that differ on it alone\n"
     "--full: every node with its layout, all launches; --format=dot: a picture; --format=json: everything\n";
 
+// Behind a word, where there are words.
 std::string Shortened(const std::string& text, size_t width) {
-  return text.size() <= width ? text : text.substr(0, width - 3) + "...";
+  if (text.size() <= width) return text;
+  const size_t space = text.rfind(' ', width - 4);
+  if (space == std::string::npos || space < width / 2) return text.substr(0, width - 3) + "...";
+  return text.substr(0, space) + " ...";
 }
 
 std::string Line(const std::string& title, const std::string& text) {
@@ -60,7 +66,7 @@ std::string FormatStep(const PlanProto& plan) {
 
 std::string FormatWork(const PlanProto& plan) {
   const auto flops = [](double value) { return fmt::format("{:.1f} MFLOP", value / 1e6); };
-  const auto count = [](int64_t value) { return fmt::format("{} launches", value); };
+  const auto count = [](int64_t value) { return Counted(value, "launch"); };
   std::string text = Line("work", Range(
                                       plan, [](const PlanRankProto& rank) { return rank.flops(); }, flops));
   text += Line("", Range(
@@ -71,25 +77,31 @@ std::string FormatWork(const PlanProto& plan) {
                              plan, [](const PlanRankProto& rank) { return rank.roofline_seconds(); }, time));
 }
 
+// "; 83 % of computing is the cost of launches", where the least of it is arithmetic and reading and writing.
+std::string FormatLaunchCost(const PlanTimeProto& time) {
+  const double share = time.compute_seconds() == 0 ? 0 : time.launch_seconds() / time.compute_seconds();
+  return share < kMuch ? "" : fmt::format("; {:.0f} % of computing is the cost of launches", 100 * share);
+}
+
 // On a cluster, if the plan is for one.
 std::string FormatTimes(const PlanProto& plan) {
   if (!plan.ranks(0).has_time()) return "";
   const PlanRankProto& slowest = Most(plan, [](const PlanRankProto& rank) { return rank.time().step_seconds(); });
   const PlanTimeProto& time = slowest.time();
-  return Line("cluster", fmt::format("{}: a step takes {:.3f} ms, rank {} longest", plan.cluster(),
-                                     1e3 * time.step_seconds(), slowest.rank())) +
+  return Line("cluster", fmt::format("{}: a step takes {:.3f} ms, rank {} longest{}", plan.cluster(),
+                                     1e3 * time.step_seconds(), slowest.rank(), FormatLaunchCost(time))) +
          Line("  of it", fmt::format("computing {:.3f} ms, exposed communication {:.3f} ms (of {:.3f}), idle {:.3f} ms",
                                      1e3 * time.compute_seconds(), 1e3 * time.exposed_seconds(),
                                      1e3 * time.communication_seconds(), 1e3 * time.idle_seconds()));
 }
 
-// ", of 32GiB of a v100; it fits": what the rank that has most may have, on a cluster. What the cluster has no room for
-// was refused.
+// "; v100 has 32GiB: it fits": where the rank that has most runs, on a cluster. What the cluster has no room for was
+// refused.
 std::string FormatRoom(const PlanRankProto& most) {
   const PlanRoomProto& room = most.room();
   if (!most.has_room() || room.used_bytes() > room.memory_bytes()) return "";
-  const std::string shared = room.sharing() > 1 ? fmt::format(" for {} ranks", room.sharing()) : "";
-  return fmt::format(", of {} of a {}{}; it fits", FormatBytes(room.memory_bytes()), room.device(), shared);
+  const std::string shared = room.sharing() > 1 ? " for " + Counted(room.sharing(), "rank") : "";
+  return fmt::format("; {} has {}{}: it fits", room.device(), FormatBytes(room.memory_bytes()), shared);
 }
 
 // Of all ranks, and the parts of the one that has most.
@@ -196,9 +208,9 @@ std::string FormatPlan(const PlanProto& plan) {
                            (plan.further_meshes_size() > 0 ? fmt::format(", {} more", plan.further_meshes_size()) : "");
   const std::vector<std::string> gather = FormatGather(plan);
   return Line("model", plan.model()) + Line("ranks", fmt::format("{}, mesh{}", plan.ranks_size(), mesh)) +
-         Line("made", FirstLine(FormatBackend(plan.backend()))) + FormatStep(plan) + FormatWork(plan) +
-         FormatTimes(plan) + FormatMemory(plan) + FormatProcess(plan) + FormatGatherLines(gather) +
-         FormatCommunication(plan) + FormatLargestMoves(plan, gather.size()) + kLegend;
+         Line("made", FirstLine(FormatBackend(plan))) + FormatStep(plan) + FormatWork(plan) + FormatTimes(plan) +
+         FormatMemory(plan) + FormatProcess(plan) + FormatGatherLines(gather) + FormatCommunication(plan) +
+         FormatLargestMoves(plan, gather.size()) + kLegend;
 }
 
 }  // namespace partita

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "runtime/base/counted.h"
 #include "tools/commands/output/plan_parts.h"
 #include "tools/commands/output/plan_proto.h"
 
@@ -118,8 +119,8 @@ std::string FormatRoofline(const PlanRankProto& rank, const PlanLaunches& launch
     rows.push_back({node.name(), roofline.bound(), node.engine(), fmt::format("{}", node.launches()),
                     fmt::format("{:.3f}", std::max(roofline.compute_seconds(), roofline.memory_seconds()) * 1e6)});
   }
-  return fmt::format("\nleast time of rank {}: {:.1f} us in {} nodes of {} launches\n", rank.rank(),
-                     rank.roofline_seconds() * 1e6, launches.size(), rank.launches()) +
+  return fmt::format("\nleast time of rank {}: {:.1f} us in {} of {}\n", rank.rank(), rank.roofline_seconds() * 1e6,
+                     Counted(launches.size(), "node"), Counted(rank.launches(), "launch")) +
          FormatTable(rows, 3);
 }
 
@@ -141,7 +142,7 @@ std::string FormatTimes(const PlanProto& plan) {
 
 void WriteWholePlan(const Plan& made, std::ostream& out) {
   const PlanProto& plan = made.proto;
-  out << fmt::format("model {}, mesh{}\n", plan.model(), FormatMesh(plan)) << FormatBackend(plan.backend());
+  out << fmt::format("model {}, mesh{}\n", plan.model(), FormatMesh(plan)) << FormatBackend(plan);
   if (plan.groups_size() > 0) {
     out << "\ncommunication of a training step (payload: whole buffers; wire: what leaves a rank)\n"
         << FormatGroups(plan);

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "partitioner/choose/ranked_finalists.h"
+#include "runtime/base/counted.h"
 #include "tools/commands/output/plan_parts.h"
 #include "tools/commands/plan/numbers.h"
 
@@ -167,8 +168,8 @@ Json SearchJson(const std::vector<Finalist>& finalists) {
 std::string ExplanationToText(const ExplainedPlan& explained, bool full) {
   const TimeOfStep& time = explained.explanation.time;
   const size_t most = full ? std::string::npos : kRows;
-  return fmt::format("{} on {}, {} ranks, mesh {}: a step takes {} us\n\n", explained.model, explained.cluster,
-                     explained.plan.program.ranks(), ToString(explained.plan.program.meshes),
+  return fmt::format("{} on {}, {}, mesh {}: a step takes {} us\n\n", explained.model, explained.cluster,
+                     Counted(explained.plan.program.ranks(), "rank"), ToString(explained.plan.program.meshes),
                      Microseconds(time.step_ns)) +
          PathTable("what decides it: the path", SharesByGroup(explained), most, time.step_ns) + "\n" +
          PathTable("its longest launches", SharesByLaunch(explained), most, time.step_ns) + "\n" +

@@ -85,7 +85,7 @@ absl::StatusOr<Sweep> MakeSweep(const SweepOptions& options, const PredictStep& 
   absl::Status first_refusal;
   std::optional<double> base_speed, base_epochs;
   for (const SweepWay& way : WaysOf(options)) {
-    SweepPoint point{way, way.replicas() * options.replica_batch, 0, 0, 0, std::nullopt, std::nullopt, ""};
+    SweepPoint point{way, way.replicas() * options.replica_batch, 0, 0, 0, std::nullopt, std::nullopt, "", ""};
     const absl::StatusOr<PredictedStep> step = predict(way, point.batch);
     if (!step.ok()) {
       first_refusal.Update(step.status());
@@ -95,6 +95,7 @@ absl::StatusOr<Sweep> MakeSweep(const SweepOptions& options, const PredictStep& 
     }
     point.step_seconds = step->seconds;
     point.exposed_seconds = step->exposed_seconds;
+    point.flags = step->flags;
     const double speed = static_cast<double>(point.batch) / step->seconds;
     if (!base_speed) base_speed = speed;
     point.speedup = speed / *base_speed;

@@ -30,6 +30,7 @@ struct SweepPoint {
   double speedup = 0;            // samples a second over those of Sweep::Base
   std::optional<double> epochs;  // to the accuracy; none: there is no curve, or it does not cover the batch
   std::optional<double> sooner;  // the speed-up in time to the accuracy
+  std::string flags;             // of `plan` and `train`, which make this plan
   std::string refused;           // why there is no such plan; empty: there is
 };
 
@@ -64,6 +65,7 @@ struct Sweep {
 struct PredictedStep {
   double seconds = 0;
   double exposed_seconds = 0;
+  std::string flags;  // SweepPoint::flags
 };
 // Of a way with that batch in all. An error says why there is no such plan.
 using PredictStep = std::function<absl::StatusOr<PredictedStep>(const SweepWay& way, int64_t batch)>;

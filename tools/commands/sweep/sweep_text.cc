@@ -2,8 +2,13 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
 
+#include "runtime/base/counted.h"
 #include "tools/commands/sweep/sweep.h"
 
 namespace partita {
@@ -23,9 +28,8 @@ std::string Row(const SweepPoint& point) {
 // The tipping point compares what so many devices can be used for; that fewer are as good, the best point says.
 std::string Verdict(const Sweep& sweep) {
   const SweepPoint& best = sweep.Best();
-  std::string most = fmt::format("best: {} {}, {} a replica: {:.2f} times {}\n", best.way.devices,
-                                 best.way.devices == 1 ? "device" : "devices", best.way.split,
-                                 sweep.WorthOf(best).value_or(0), sweep.BaseName());
+  std::string most = fmt::format("best: {}, {} a replica: {:.2f} times {}\n", Counted(best.way.devices, "device"),
+                                 best.way.split, sweep.WorthOf(best).value_or(0), sweep.BaseName());
   const char* const better = sweep.options.curve ? "reach the accuracy sooner" : "train more samples a second";
   if (const std::vector<int64_t> uncovered = sweep.UncoveredBatches(); !uncovered.empty()) {
     most += fmt::format("{} does not cover batches of {}: what they are worth is unknown\n", sweep.options.curve->name,
@@ -37,16 +41,32 @@ std::string Verdict(const Sweep& sweep) {
                      better);
 }
 
+// How replicas of several devices are split: by flags, the numbers of devices.
+std::string Splits(const Sweep& sweep) {
+  std::vector<std::pair<std::string, std::vector<int>>> splits;
+  for (const SweepPoint& point : sweep.points) {
+    if (point.way.split == 1 || point.flags.empty()) continue;
+    const std::string flags = point.flags.substr(point.flags.find(' ') + 1);  // behind the number of replicas
+    const auto same = std::ranges::find(splits, flags, &std::pair<std::string, std::vector<int>>::first);
+    (same == splits.end() ? splits.emplace_back(flags, std::vector<int>{}) : *same).second.push_back(point.way.devices);
+  }
+  std::string text;
+  for (const auto& [flags, devices] : splits) {
+    text += fmt::format("a replica on {} devices: {}\n", fmt::join(devices, ", "), flags);
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string FormatSweep(const Sweep& sweep, const SweepTitle& title) {
-  std::string text =
-      fmt::format("{} on {}: {} samples a replica, steps simulated{}\n", title.model, title.cluster,
-                  sweep.options.replica_batch, sweep.options.curve ? "; epochs by " + sweep.options.curve->name : "");
+  std::string text = fmt::format("{} on {}: {} a replica, steps simulated{}\n", title.model, title.cluster,
+                                 Counted(sweep.options.replica_batch, "sample"),
+                                 sweep.options.curve ? "; epochs by " + sweep.options.curve->name : "");
   text += fmt::format("{:>7} {:>10} {:>7} {:>10} {:>8} {:>9} {:>10} {:>8} {:>8}\n", "devices", "a replica", "batch",
                       "step ms", "exposed%", "speed-up", "a device", "epochs", "sooner");
   for (const SweepPoint& point : sweep.points) text += Row(point);
-  return text + Verdict(sweep);
+  return text + Splits(sweep) + Verdict(sweep);
 }
 
 std::string SweepToJson(const Sweep& sweep, const SweepTitle& title) {
@@ -69,6 +89,7 @@ std::string SweepToJson(const Sweep& sweep, const SweepTitle& title) {
       row["step_seconds"] = point.step_seconds;
       row["exposed_seconds"] = point.exposed_seconds;
       row["speedup"] = point.speedup;
+      row["flags"] = point.flags;
     }
     if (point.epochs) row["epochs"] = *point.epochs;
     if (point.sooner) row["sooner"] = *point.sooner;

@@ -17,7 +17,7 @@ class Bert {
   Bert(const BertOptions& options, const OpRegistry& registry)
       : options_(options),
         layers_({.dtype = options.dtype,
-                 .places = options.places,
+                 .places = options.length,
                  .width = options.width,
                  .heads = options.heads,
                  .epsilon = 1e-12,
@@ -28,7 +28,7 @@ class Bert {
 
   absl::StatusOr<Graph> Build() {
     const bool of_words = options_.head == BertHead::kWords;
-    const Shape places = {options_.batch, options_.places};
+    const Shape places = {options_.batch, options_.length};
     const ValueId ids = builder_.Input("ids", DType::kI32, places);
     const ValueId segments = builder_.Input("segments", DType::kI32, places);
     const ValueId lengths = builder_.Input("lengths", DType::kI32, {options_.batch});
@@ -47,7 +47,7 @@ class Bert {
   ValueId Embedding(ValueId words, ValueId ids, ValueId segments) {
     const ValueId of_words = builder_.Add("words", "embedding", {words, ids});
     const ValueId positions =
-        layers_.FirstRows("positions", layers_.Table("positions", options_.positions), options_.places);
+        layers_.FirstRows("positions", layers_.Table("positions", options_.positions), options_.length);
     const ValueId of_segments =
         builder_.Add("segments/read", "embedding", {layers_.Table("segments", options_.segments), segments});
     const ValueId sum = builder_.Add("embedding", "add", {of_words, positions, of_segments});
@@ -79,8 +79,8 @@ class Bert {
 
 absl::Status Check(const BertOptions& options) {
   RETURN_IF_ERROR(CheckBlocks(options.layers, options.heads, options.width));
-  if (options.places > options.positions) {
-    return InvalidArgument("places is {}; at most {} are needed, the rows of the table of positions", options.places,
+  if (options.length > options.positions) {
+    return InvalidArgument("length is {}; expected at most {}, the rows of the table of positions", options.length,
                            options.positions);
   }
   return absl::OkStatus();

@@ -21,8 +21,8 @@ enum class BertHead {
 // 109,514,298.
 struct BertOptions {
   int64_t batch = 32;       // sequences, global
-  int64_t places = 128;     // words of each, at most
-  int64_t positions = 512;  // rows of the table of positions; at least as many as places
+  int64_t length = 128;     // words of each, at most
+  int64_t positions = 512;  // rows of the table of positions; at least as many as `length`
   int64_t words = 30'522;   // of the vocabulary
   int64_t segments = 2;     // kinds of them
   int64_t width = 768;
@@ -34,8 +34,8 @@ struct BertOptions {
   DType dtype = DType::kF32;
 };
 
-// It reads `ids` and `segments` [batch, places] and `lengths` [batch], how many words a sequence has, and minimises
-// `loss`. With kWords, `labels` [batch, places] are the words to be found, and -100 at places that do not count; with
+// It reads `ids` and `segments` [batch, length] and `lengths` [batch], how many words a sequence has, and minimises
+// `loss`. With kWords, `labels` [batch, length] are the words to be found, and -100 at places that do not count; with
 // kClassifier they are the classes [batch]. It reports `accuracy`. Parameters: "words/table", "positions/table",
 // "segments/table", "embedding/norm/gain" and ".../offset"; of block i from 1 "block1/query/weights" [width, width] and
 // "block1/query/bias/values", "key", "value" and "output" likewise, "block1/norm1/...", "block1/up/...",

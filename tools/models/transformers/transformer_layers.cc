@@ -61,9 +61,9 @@ ValueId TransformerLayers::FirstPlace(const std::string& name, ValueId x) {
 }
 
 absl::Status CheckBlocks(int64_t layers, int64_t heads, int64_t width) {
-  if (layers < 1) return InvalidArgument("layers is {}; at least 1 is needed", layers);
+  if (layers < 1) return InvalidArgument("layers is {}; expected at least 1", layers);
   if (heads < 1 || width % heads != 0) {
-    return InvalidArgument("heads is {}; a divisor of the width {} is needed", heads, width);
+    return InvalidArgument("heads is {}; expected a divisor of the width (hidden), which is {}", heads, width);
   }
   return absl::OkStatus();
 }

@@ -138,17 +138,17 @@ TEST(PairBatches, RowsAreThoseOfTheWholeBatchWhoeverAsks) {
 TEST(PairBatches, PairsThatAreTooLongAreRefusedOrLeftOut) {
   PairBatchOptions options = Options(BatchMode::kTraining, 2, Wanted(3, 3));
   EXPECT_EQ(Said(PairBatches::Create(Eleven(), options).status()),
-            "target.txt: line 3: found 3 words, the graph takes at most 2; of 11 pairs 5 are too long");
+            "target.txt: line 3: found 3 words, the graph takes at most 2; too long are 5 of 11 pairs");
   options.wanted = Wanted(2, 5);
   EXPECT_EQ(Said(PairBatches::Create(Eleven(), options).status()),
-            "source.txt: line 3: found 3 words, the graph takes at most 2; of 11 pairs 5 are too long");
+            "source.txt: line 3: found 3 words, the graph takes at most 2; too long are 5 of 11 pairs");
   options.long_pairs = LongPairs::kLeaveOut;
   ASSERT_OK_AND_ASSIGN(const auto source, PairBatches::Create(Eleven(), options));
   EXPECT_EQ(source->left_out(), 5);
   EXPECT_EQ(source->samples(), 6);
   options.wanted = Wanted(3, 1);
   EXPECT_EQ(Said(PairBatches::Create(Eleven(), options).status()),
-            "target.txt: line 1: found 1 words, the graph takes at most 0; of 11 pairs 11 are too long");
+            "target.txt: line 1: found 1 word, the graph takes at most 0; too long are 11 of 11 pairs");
 }
 
 TEST(PairBatches, PairsThatAreTooLongMayBeCut) {

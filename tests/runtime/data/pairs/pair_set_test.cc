@@ -21,6 +21,14 @@ TEST(PairSet, HasASentenceOnEachLine) {
   EXPECT_EQ(Ids(pairs.target[1]), std::vector<int32_t>({4}));
 }
 
+TEST(PairSet, CountsWordsThatAreNoUtf8) {
+  ASSERT_OK_AND_ASSIGN(const PairSet pairs, Pairs("a b\nc \xe9\n\xe9 b\n", "a\nx\nc\n"));
+  EXPECT_EQ(pairs.source.broken.count, 2);
+  EXPECT_EQ(pairs.source.broken.line, 2);
+  EXPECT_EQ(pairs.source.broken.position, 2);
+  EXPECT_EQ(pairs.target.broken.count, 0);
+}
+
 TEST(PairSet, NamesTheLineThatIsNoSentence) {
   const auto refused = [](const std::string& source, const std::string& target) {
     return Said(Pairs(source, target).status());
@@ -36,7 +44,7 @@ TEST(PairSet, NamesTheLineThatIsNoSentence) {
             "source.txt: line 2, position 3: found <pad>, a mark that a text may not have");
   EXPECT_EQ(refused("a\n", "<s> a\n"), "target.txt: line 1, position 1: found <s>, a mark that a text may not have");
   EXPECT_EQ(refused("a\nb\n", "a\n"),
-            "target.txt: found 1 lines, source.txt has 2; each line is the translation of its line there");
+            "target.txt: found 1 line, source.txt has 2; each line is the translation of its line there");
 }
 
 TEST(PairSet, VocabulariesBeginWithTheMarks) {

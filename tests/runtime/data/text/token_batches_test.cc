@@ -104,7 +104,7 @@ TEST(TokenBatches, RowsAreThoseOfTheWholeBatchWhoeverAsks) {
 TEST(TokenBatches, RefusesWhatDoesNotFit) {
   const auto refused = [](const auto& made) { return std::string(made.status().message()); };
   EXPECT_EQ(refused(Make(BatchMode::kTraining, 10, 2, Wanted(5))), "found 10 words, 2 rows of 5 need at least 11");
-  EXPECT_EQ(refused(Make(BatchMode::kEvaluation, 1, 2, Wanted(5))), "found 1 words, 2 rows of 5 need at least 2");
+  EXPECT_EQ(refused(Make(BatchMode::kEvaluation, 1, 2, Wanted(5))), "found 1 word, 2 rows of 5 need at least 2");
   EXPECT_EQ(refused(Make(BatchMode::kEvaluation, 12, 2, Wanted(5, false))),
             "found 12 words, of which the last batch of 2 rows of 5 is not full; the graph has no input 'weights', so "
             "what fills it up would count");

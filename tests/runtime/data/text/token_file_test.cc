@@ -70,6 +70,30 @@ TEST(ReadWords, NamesTheWordThatNobodyKnows) {
   EXPECT_EQ(Said(ReadWords(FileOf("t.txt", "\n \n"), known).status()), "t.txt: found no words");
 }
 
+// A word in Latin-1 is no word of a vocabulary in UTF-8. It counts as unknown, and is told apart from one that is rare.
+TEST(ReadWords, CountsWordsThatAreNoUtf8) {
+  ASSERT_OK_AND_ASSIGN(const Vocabulary known, Known("<unk>\nthe\ncaf\xc3\xa9\nna\xefve\n"));
+  BrokenWords broken;
+  const std::string text = "the caf\xc3\xa9 na\xefve dog\nthe caf\xe9\ncaf\xe9\n";
+  ASSERT_OK_AND_ASSIGN(const auto ids, ReadWords(FileOf("t.txt", text), known, &broken));
+  EXPECT_EQ(ids, std::vector<int32_t>({1, 2, 3, 0, 1, 0, 0}));
+  EXPECT_EQ(broken.count, 2);
+  EXPECT_EQ(broken.line, 2);
+  EXPECT_EQ(broken.position, 2);
+  EXPECT_EQ(broken.first, "caf\xe9");
+}
+
+TEST(IsUtf8, TellsCharactersThatAreNotWhole) {
+  for (const char* text :
+       {"", "the", "caf\xc3\xa9", "\xe2\x82\xac", "\xef\xbf\xbd", "\xf0\x9f\x98\x80", "\xf4\x8f\xbf\xbf"}) {
+    EXPECT_TRUE(IsUtf8(text)) << text;
+  }
+  for (const char* text : {"\xe9", "caf\xe9", "\xc3", "\xe2\x82", "\x80", "\xc0\x80", "\xe0\x80\x80", "\xed\xa0\x80",
+                           "\xf0\x80\x80\x80", "\xf4\x90\x80\x80", "\xff", "\xc3(", "\xe2\x82("}) {
+    EXPECT_FALSE(IsUtf8(text)) << testing::PrintToString(std::string(text));
+  }
+}
+
 TEST(ReadIds, NamesWhatIsNoId) {
   ASSERT_OK_AND_ASSIGN(const Vocabulary known, Known("the\ncat\n</s>\n"));
   ASSERT_OK_AND_ASSIGN(const auto ids, ReadIds(FileOf("t.ids", "0 2\n1\n"), known));

@@ -50,7 +50,7 @@ class DecodeTest(PairCase):
                   "--threads=1", "model.pbtxt")
         self.assertEqual(self.lines("again"), written)
         done = self.decode("short", "--most-words=1")
-        self.assertRegex(done.stdout, r"3\d did not end within 1 words")
+        self.assertRegex(done.stdout, r"3\d did not end within 1 word")
 
     def test_takes_sources_alone_however_long(self):
         self.add(decoder())
@@ -60,7 +60,7 @@ class DecodeTest(PairCase):
         self.assertIn("pairs/test.source.txt: line 1: found 9 words, the graph takes at most 7",
                       self.decode("written", code=3).stderr)
         done = self.decode("written", "--long-pairs=cut")
-        self.assertIn("pairs/test: 1 pairs are cut, which are longer than the graph takes", done.stderr)
+        self.assertIn("pairs/test: 1 pair cut, longer than the graph takes", done.stderr)
         self.assertEqual(self.lines("written")[:2], ["b1", "b3"])
         self.assertEqual(len(self.lines("written")), 3)
         self.assertIn("some would be missing", self.decode("written", "--long-pairs=skip", code=2).stderr)
@@ -79,7 +79,8 @@ class DecodeTest(PairCase):
 
     def test_says_what_it_lacks(self):
         self.train("--steps=1", "--save=model.safetensors")
-        self.assertIn("no entry point 'encode'", self.decode("written", code=3).stderr)
+        self.assertIn("model.pbtxt: the program has no entry point 'encode'; decode writes what models that translate say, by their "
+                      "entry points 'encode' and 'step'", self.decode("written", code=3).stderr)
         self.add(decoder())
         self.assertIn("at least the beam's 9", self.decode("written", "--beam=9", code=3).stderr)
         done = self.call("decode", "--load=model.safetensors", "--output=written", "model.pbtxt", code=2)

@@ -69,12 +69,12 @@ class LearningTest(PairCase):
     def test_long_pairs_are_refused_or_left_out(self):
         self.write_pairs("train", [*pairs(20, 1), ("a1 " * 8, "b1"), *pairs(20, 3), ("a2", "b2 c2 b2 c2")])
         done = self.train(code=3)
-        self.assertIn("pairs/train.source.txt: line 21: found 8 words, the graph takes at most 7; of 42 "
-                      "pairs 2 are too long", done.stderr)
+        self.assertIn("pairs/train.source.txt: line 21: found 8 words, the graph takes at most 7; too long "
+                      "are 2 of 42 pairs", done.stderr)
         done = self.train("--long-pairs=cut", "--steps=1")
-        self.assertIn("pairs/train: 2 pairs are cut, which are longer than the graph takes", done.stderr)
+        self.assertIn("pairs/train: 2 pairs cut, longer than the graph takes", done.stderr)
         done = self.train("--long-pairs=skip")
-        self.assertIn("pairs/train: 2 pairs are left out, which are longer than the graph takes", done.stderr)
+        self.assertIn("pairs/train: 2 pairs left out, longer than the graph takes", done.stderr)
 
 
 class RefusalTest(PairCase):
@@ -103,6 +103,17 @@ class RefusalTest(PairCase):
         self.write_pairs("train", [*pairs(30, 1)] + [("A1 A2 A3", "b1")] * 30)
         self.assertIn("pairs/train.source.txt: 45 % of its words are not in pairs/vocabulary.txt and count as <unk>",
                       self.train("--steps=1").stderr)
+
+    def test_words_that_are_no_utf8(self):
+        with open(self.path("pairs/train.target.txt"), "rb") as file:
+            lines = file.read().split(b"\n")
+        lines[1:3] = [b"b1 caf\xe9", b"caf\xe9"]
+        with open(self.path("pairs/train.target.txt"), "wb") as file:
+            file.write(b"\n".join(lines))
+        told = self.train("--steps=1").stderr
+        self.assertIn(r"pairs/train.target.txt: line 2, position 2: found 'caf\xe9', which is no UTF-8 and counts as <unk> "
+                      "(2 words are such); iconv -f LATIN1", told)
+        self.assertNotIn("train.source.txt: line", told)
 
     def test_vocabularies(self):
         self.write("pairs/vocabulary.txt", ["<pad>", "<unk>", "<s>", "</s>", "a1"])

@@ -73,6 +73,13 @@ class LearningTest(TextCase):
             evaluated = self.perplexity(done, "evaluated.json")
             self.assertAlmostEqual(evaluated, trained, delta=1e-9 if batch == 8 else 0.15)
 
+    def test_words_that_are_no_utf8(self):
+        self.assertNotIn("UTF-8", self.train("--steps=1").stderr)
+        with open(self.path("text/test.txt"), "ab") as file:
+            file.write(b"w1 w2 na\xefve\n")
+        self.assertIn(r"text/test.txt: line 38, position 3: found 'na\xefve', which is no UTF-8 and counts as <unk>; iconv",
+                      self.train("--steps=1").stderr)
+
     def test_splits_go_the_way_of_one_rank(self):
         reports = {}
         self.build(layers=2)
