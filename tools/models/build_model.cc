@@ -59,7 +59,7 @@ ModelOptions ReadOptions(const std::string& name, const BuildModelSpec& spec) {
 BigLstmOptions ReadBigLstmOptions(const BuildModelSpec& spec) {
   BigLstmOptions options;
   options.batch = spec.batch();
-  options.length = spec.length();
+  options.places = spec.length();
   options.words = NumberOr(spec.vocabulary(), options.words);
   options.embedding = spec.embedding();
   options.units = NumberOr(spec.hidden(), options.units);

@@ -40,9 +40,9 @@ TEST(Transformers, RejectSizesThatTheyCannotHave) {
   const auto of_bert = [](const BertOptions& options) {
     return std::string(MakeBert(options, Ops()).status().message());
   };
-  EXPECT_EQ(of_bert({.layers = 0}), "layers is 0; at least 1 is needed");
-  EXPECT_EQ(of_bert({.heads = 7}), "heads is 7; a divisor of the width 768 is needed");
-  EXPECT_EQ(of_bert({.places = 513}), "places is 513; at most 512 are needed, the rows of the table of positions");
+  EXPECT_EQ(of_bert({.layers = 0}), "layers is 0; expected at least 1");
+  EXPECT_EQ(of_bert({.heads = 7}), "heads is 7; expected a divisor of the width (hidden), which is 768");
+  EXPECT_EQ(of_bert({.length = 513}), "length is 513; expected at most 512, the rows of the table of positions");
   const auto of_vit = [](const VitOptions& options) { return std::string(MakeVit(options, Ops()).status().message()); };
   EXPECT_EQ(of_vit({.image_size = 100}), "patch is 16; a divisor of the 100 pixels of an image's side is needed");
   EXPECT_EQ(of_vit({.patch = 0}), "patch is 0; a divisor of the 224 pixels of an image's side is needed");
@@ -135,7 +135,7 @@ void ExpectSteps(const Model& model, const Batch& batch, const PeerStep& expecte
 TEST(Bert, GivesTheGradientsOfTransformers) {
   for (const BertHead head : {BertHead::kWords, BertHead::kClassifier}) {
     const BertOptions options{.batch = kBertSamples,
-                              .places = kBertPlaces,
+                              .length = kBertPlaces,
                               .positions = kBertPositions,
                               .words = kBertWords,
                               .segments = kBertSegments,
