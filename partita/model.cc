@@ -2,7 +2,6 @@
 #include "graph/ir/entry_point.h"
 #include "graph/ir/op_definition.h"
 #include "graph/proto_io/proto_io.h"
-#include "importer/import_model.h"
 #include "graph/read/model_entries.h"
 #include "graph/read/verify_model.h"
 #include "graph/value/node_name.h"

@@ -16,7 +16,7 @@
 #include "run/host/log.h"
 #include "run/start.h"
 #include "runtime/base/check.h"
-#include "runtime/base/counted.h"
+#include "runtime/base/number.h"
 #include "runtime/base/status.h"
 #include "runtime/train/model_file.h"
 

@@ -12,7 +12,7 @@
 #include "graph/value/limits.h"
 #include "graph/value/node_name.h"
 #include "graph/value/pattern.h"
-#include "runtime/base/counted.h"
+#include "runtime/base/number.h"
 #include "runtime/base/status.h"
 
 namespace partita {

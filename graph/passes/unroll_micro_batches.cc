@@ -12,7 +12,7 @@
 #include "graph/ir/generated_name.h"
 #include "graph/ir/node_view.h"
 #include "graph/value/limits.h"
-#include "runtime/base/counted.h"
+#include "runtime/base/number.h"
 #include "runtime/base/status.h"
 
 namespace partita {

@@ -4,7 +4,7 @@
 
 #include "graph/ir/node_view.h"
 #include "graph/text/text.h"
-#include "runtime/base/counted.h"
+#include "runtime/base/number.h"
 #include "runtime/base/status.h"
 
 namespace partita {

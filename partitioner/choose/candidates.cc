@@ -17,7 +17,7 @@
 #include "partitioner/search/pipeline_search.h"
 #include "partitioner/search/reason.h"
 #include "partitioner/tables/found_strategy.h"
-#include "runtime/base/counted.h"
+#include "runtime/base/number.h"
 #include "runtime/base/status.h"
 
 namespace partita {

@@ -14,7 +14,7 @@
 #include "partitioner/choose/ranked_finalists.h"
 #include "partitioner/predict/predicted_plan.h"
 #include "partitioner/search/elimination/cost_tables.h"
-#include "runtime/base/counted.h"
+#include "runtime/base/number.h"
 #include "runtime/base/status.h"
 
 namespace partita {

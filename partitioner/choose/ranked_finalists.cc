@@ -8,7 +8,7 @@
 #include <tuple>
 #include <utility>
 
-#include "runtime/base/counted.h"
+#include "runtime/base/number.h"
 #include "runtime/base/status.h"
 
 namespace partita {

@@ -13,7 +13,7 @@
 #include "graph/ir/op_definition.h"
 #include "partitioner/explain/critical_path.h"
 #include "partitioner/explain/step_shares.h"
-#include "runtime/base/counted.h"
+#include "runtime/base/number.h"
 
 namespace partita {
 namespace {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "graph/value/node_name.h"
-#include "runtime/base/counted.h"
+#include "runtime/base/number.h"
 #include "runtime/base/status.h"
 
 namespace partita {
@@ -70,8 +70,7 @@ absl::Status CheckProfile(const Profile& profile) {
     const std::string name = fmt::format("kernel {}", Quoted(kernel.signature));
     RETURN_IF_ERROR(WithContext(name, CheckKernel(kernel)));
     if (kernels.emplace(kernel.signature, kernel.ranks).second) continue;
-    return InvalidArgument("{}: beside {} it is there twice; once is allowed", name,
-                           Counted(kernel.ranks, "rank"));
+    return InvalidArgument("{}: beside {} it is there twice; once is allowed", name, Counted(kernel.ranks, "rank"));
   }
   std::set<std::tuple<CollectiveKind, int, bool>> collectives;
   for (const CollectiveTime& time : profile.collectives) {

@@ -10,7 +10,7 @@
 #include "partitioner/repair/changes.h"
 #include "partitioner/repair/fitting_blocks.h"
 #include "partitioner/repair/recompute_tables.h"
-#include "runtime/base/counted.h"
+#include "runtime/base/number.h"
 #include "runtime/base/status.h"
 
 namespace partita {

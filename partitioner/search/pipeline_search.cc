@@ -6,7 +6,7 @@
 #include <set>
 #include <utility>
 
-#include "runtime/base/counted.h"
+#include "runtime/base/number.h"
 #include "runtime/base/status.h"
 
 namespace partita {

@@ -11,7 +11,7 @@
 #include "partitioner/search/placement/activity_order.h"
 #include "partitioner/search/placement/heft.h"
 #include "partitioner/search/placement/placement_blocks.h"
-#include "runtime/base/counted.h"
+#include "runtime/base/number.h"
 #include "runtime/base/status.h"
 
 namespace partita {

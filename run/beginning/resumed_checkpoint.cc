@@ -6,7 +6,6 @@
 
 #include "graph/text/text.h"
 #include "run/spec/spec_error.h"
-#include "runtime/base/counted.h"
 #include "runtime/base/number.h"
 #include "runtime/checkpoint/sharded/checkpoint_folder.h"
 

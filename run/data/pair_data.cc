@@ -8,7 +8,7 @@
 #include "graph/ir/generated_name.h"
 #include "run/data/text_data.h"
 #include "run/host/log.h"
-#include "runtime/base/counted.h"
+#include "runtime/base/number.h"
 #include "runtime/base/status.h"
 #include "runtime/data/pairs/pair_batches.h"
 #include "runtime/data/pairs/pair_set.h"

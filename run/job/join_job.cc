@@ -18,7 +18,7 @@
 #include "run/spec/spec_error.h"
 #include "runtime/admission/descriptors.h"
 #include "runtime/api/job/process_job.h"
-#include "runtime/base/counted.h"
+#include "runtime/base/number.h"
 #include "runtime/base/status.h"
 
 namespace partita {

@@ -9,7 +9,7 @@
 #include "run/plan/chosen_strategy.h"
 #include "run/spec/flag.h"
 #include "run/spec/spec_error.h"
-#include "runtime/base/counted.h"
+#include "runtime/base/number.h"
 #include "runtime/train/graph_fields.h"
 #include "runtime/train/trainer.h"
 

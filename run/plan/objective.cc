@@ -4,7 +4,7 @@
 
 #include "partitioner/cost/time_to_accuracy.h"
 #include "partitioner/proto_io/epoch_curve_io.h"
-#include "runtime/base/counted.h"
+#include "runtime/base/number.h"
 #include "runtime/base/status.h"
 #include "runtime/train/graph_fields.h"
 

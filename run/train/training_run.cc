@@ -14,7 +14,7 @@
 #include "run/plan/pixel_forms.h"
 #include "run/plan/run_options.h"
 #include "run/train/replica_checks.h"
-#include "runtime/base/counted.h"
+#include "runtime/base/number.h"
 #include "runtime/base/status.h"
 #include "runtime/data/prefetcher.h"
 #include "runtime/train/evaluator.h"

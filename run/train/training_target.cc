@@ -9,8 +9,8 @@
 #include "partitioner/proto_io/epoch_curve_io.h"
 #include "run/host/host.h"
 #include "run/spec/spec_error.h"
-#include "runtime/base/counted.h"
 #include "runtime/base/files.h"
+#include "runtime/base/number.h"
 #include "runtime/base/status.h"
 
 namespace partita {

@@ -6,9 +6,9 @@
 #include "runtime/api/rank/stall_watch.h"
 #include "runtime/api/session.h"
 #include "runtime/base/check.h"
-#include "runtime/base/counted.h"
 #include "runtime/base/exhaustion.h"
 #include "runtime/base/memory.h"
+#include "runtime/base/number.h"
 #include "runtime/base/status.h"
 
 namespace partita {

@@ -6,8 +6,8 @@
 #include <system_error>
 #include <utility>
 
-#include "runtime/base/counted.h"
 #include "runtime/base/memory.h"
+#include "runtime/base/number.h"
 #include "runtime/base/philox.h"
 #include "runtime/base/status.h"
 #include "runtime/data/idx.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "runtime/base/counted.h"
+#include "runtime/base/number.h"
 #include "runtime/base/status.h"
 #include "runtime/data/permutation.h"
 

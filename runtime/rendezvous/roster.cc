@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "runtime/base/counted.h"
+#include "runtime/base/number.h"
 #include "runtime/comm/peer_status.h"
 
 namespace partita {

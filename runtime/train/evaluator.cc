@@ -8,7 +8,7 @@
 #include "graph/ir/generated_name.h"
 #include "ops/values/number_op.h"
 #include "runtime/base/check.h"
-#include "runtime/base/counted.h"
+#include "runtime/base/number.h"
 #include "runtime/base/status.h"
 #include "runtime/train/set_walk.h"
 

@@ -3,7 +3,7 @@
 
 #include "graph/ir/generated_name.h"
 #include "run/start.h"
-#include "runtime/base/counted.h"
+#include "runtime/base/number.h"
 #include "runtime/base/status.h"
 #include "runtime/train/batch_feed.h"
 #include "runtime/train/graph_fields.h"

@@ -8,7 +8,7 @@
 #include "graph/proto_io/proto_io_message.h"
 #include "importer/import_model.h"
 #include "ops/registry.h"
-#include "runtime/base/counted.h"
+#include "runtime/base/number.h"
 #include "runtime/base/status.h"
 #include "runtime/checkpoint/sharded/checkpoint_folder.h"
 #include "tools/commands/commands.h"

@@ -11,7 +11,7 @@
 #include "runtime/admission/descriptors.h"
 #include "runtime/admission/socket.h"
 #include "runtime/admission/token.h"
-#include "runtime/base/counted.h"
+#include "runtime/base/number.h"
 #include "runtime/base/status.h"
 #include "tools/commands/commands.h"
 #include "tools/commands/launch/child_processes.h"

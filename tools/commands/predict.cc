@@ -8,7 +8,7 @@
 #include "run/data/data.h"
 #include "run/plan/pixel_forms.h"
 #include "run/start.h"
-#include "runtime/base/counted.h"
+#include "runtime/base/number.h"
 #include "runtime/base/status.h"
 #include "runtime/train/predictor.h"
 #include "runtime/train/stop_vote.h"

@@ -8,7 +8,7 @@
 #include "ops/registry.h"
 #include "run/plan/graph_hash.h"
 #include "run/plan/inputs.h"
-#include "runtime/base/counted.h"
+#include "runtime/base/number.h"
 #include "tools/commands/commands.h"
 #include "tools/models/models.h"
 #include "tools/program/exit_code.h"

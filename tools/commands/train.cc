@@ -9,7 +9,7 @@
 #include "partitioner/choose/ranked_finalists.h"
 #include "run/train/training_run.h"
 #include "runtime/api/communication_meter.h"
-#include "runtime/base/counted.h"
+#include "runtime/base/number.h"
 #include "runtime/telemetry/progress_bar.h"
 #include "runtime/train/metrics.h"
 #include "runtime/train/trainer.h"

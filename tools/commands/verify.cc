@@ -8,7 +8,7 @@
 #include "run/plan/run_options.h"
 #include "run/start.h"
 #include "runtime/api/verify_plan.h"
-#include "runtime/base/counted.h"
+#include "runtime/base/number.h"
 #include "runtime/train/batch_feed.h"
 #include "runtime/train/evaluator.h"
 #include "runtime/train/trainer.h"

@@ -5,7 +5,7 @@
 
 #include "run/host/host.h"
 #include "run/host/revision.h"
-#include "runtime/base/counted.h"
+#include "runtime/base/number.h"
 #include "runtime/fail_points/fail_point.h"
 #include "tools/commands/commands.h"
 #include "tools/program/exit_code.h"

@@ -1,8 +1,8 @@
 // Fast sums, products with a number, and dropout. Outputs may lie at the address of an input.
 #include <algorithm>
 
-#include "ops/host/kernel/dropout_range.h"
 #include "ops/host/fast/fast_kernels.h"
+#include "ops/host/kernel/dropout_range.h"
 #include "ops/host/kernel/global_index.h"
 #include "ops/host/kernel/node_dropout.h"
 #include "ops/host/kernel/parallel.h"

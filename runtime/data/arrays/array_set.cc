@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "graph/value/node_name.h"
-#include "runtime/base/counted.h"
 #include "runtime/base/exhaustion.h"
+#include "runtime/base/number.h"
 #include "runtime/base/status.h"
 #include "runtime/data/arrays/array_file.h"
 

@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "runtime/base/counted.h"
+#include "runtime/base/number.h"
 #include "runtime/base/status.h"
 
 namespace partita {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "graph/value/node_name.h"
-#include "runtime/base/counted.h"
+#include "runtime/base/number.h"
 #include "runtime/base/status.h"
 #include "runtime/data/text/write_weights.h"
 

@@ -14,8 +14,8 @@ namespace partita {
 
 // The words of a text, that stand between spaces: each line that has some ends with kEndOfLine, if the vocabulary has
 // it, and a word that the vocabulary has not is kUnknown. kInvalidArgument: such a word, and no kUnknown in the
-// vocabulary; no words at all. Line and position of the word, both counted from 1, are named. `broken`, if not null, is
-// told of the words that become kUnknown.
+// vocabulary; no words at all. Line and position of the word, both counted from 1, are named. `broken`, if not null,
+// receives the words of broken UTF-8, which become kUnknown.
 absl::StatusOr<std::vector<int32_t>> ReadWords(const std::string& path, const Vocabulary& vocabulary,
                                                BrokenWords* broken = nullptr);
 

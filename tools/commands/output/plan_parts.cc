@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "runtime/base/counted.h"
+#include "runtime/base/number.h"
 #include "runtime/telemetry/progress.h"
 
 namespace partita {

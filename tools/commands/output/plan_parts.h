@@ -18,7 +18,7 @@ std::string FormatTable(const std::vector<std::vector<std::string>>& rows, size_
 // " data:2 model:2", and a line for each further mesh.
 std::string FormatMesh(const PlanProto& plan);
 
-// One line: whose kernels the plan launches, whether that is this machine, and whose times it is told in.
+// One line: whose kernels the plan launches, whether that is this machine, and whose times it predicts.
 std::string FormatBackend(const PlanProto& plan);
 
 // The largest gather that can be avoided, and the entries of a strategy that do, a line for each. Empty: there is none.

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "graph/ir/generated_name.h"
-#include "runtime/base/counted.h"
+#include "runtime/base/number.h"
 #include "runtime/telemetry/progress.h"
 #include "tools/commands/output/plan_parts.h"
 #include "tools/commands/output/plan_proto.h"

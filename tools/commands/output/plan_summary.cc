@@ -3,7 +3,7 @@
 #include <map>
 
 #include "graph/recompute/recompute.h"
-#include "runtime/base/counted.h"
+#include "runtime/base/number.h"
 #include "runtime/telemetry/progress.h"
 #include "tools/commands/output/plan_parts.h"
 #include "tools/commands/output/plan_proto.h"

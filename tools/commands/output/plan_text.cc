@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "runtime/base/counted.h"
+#include "runtime/base/number.h"
 #include "tools/commands/output/plan_parts.h"
 #include "tools/commands/output/plan_proto.h"
 

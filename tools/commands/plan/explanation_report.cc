@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "partitioner/choose/ranked_finalists.h"
-#include "runtime/base/counted.h"
+#include "runtime/base/number.h"
 #include "tools/commands/output/plan_parts.h"
 #include "tools/commands/plan/numbers.h"
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/base/counted.h"
+#include "runtime/base/number.h"
 #include "tools/commands/sweep/sweep.h"
 
 namespace partita {
