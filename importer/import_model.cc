@@ -4,17 +4,13 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cstring>
-#include <limits>
 #include <set>
 #include <span>
 #include <utility>
 
 #include "graph/proto_io/proto_io.h"
 #include "graph/value/node_name.h"
-#include "runtime/base/bf16.h"
 #include "runtime/base/check.h"
-#include "runtime/base/f16.h"
 #include "runtime/base/file_name.h"
 #include "runtime/base/status.h"
 #include "runtime/checkpoint/safetensors.h"
@@ -80,6 +76,7 @@ std::string Place(const torch_export::Node& node) {
 }
 
 absl::Status TranslateNode(Translator& translator, const torch_export::Node& node) {
+  if (translator.constants().Folds(node)) return translator.constants().Fold(node);
   const Translate translate = FindTranslation(node.target);
   if (translate == nullptr) return InvalidArgument("there is no translation of this op");
   if (node.outputs.empty() || node.outputs[0].empty()) return InvalidArgument("its result is no tensor");
@@ -148,7 +145,7 @@ absl::Status TranslateNodes(const ExportedProgram& program, const std::vector<bo
         std::ranges::any_of(ReadsOf(node), [&](const std::string& name) { return missing.contains(name); });
     absl::Status status;
     if (!follows) {
-      status = !Written(node).empty() && memory.IsReadElsewhere(i, node)
+      status = !Written(node).empty() && !translator.constants().Folds(node) && memory.IsReadElsewhere(i, node)
                    ? InvalidArgument("it writes into a tensor that is read under another name afterwards")
                    : TranslateNode(translator, node);
     }
@@ -171,32 +168,6 @@ template <typename T>
 void Append(double value, std::string& bytes) {
   const T element = static_cast<T>(value);
   bytes.append(reinterpret_cast<const char*>(&element), sizeof(T));
-}
-
-// Element `at` of the storage.
-absl::StatusOr<double> ElementOf(const std::string& storage, ScalarType type, int64_t at) {
-  const auto read = [&]<typename T>(T value) {
-    std::memcpy(&value, storage.data() + at * static_cast<int64_t>(sizeof(T)), sizeof(T));
-    return value;
-  };
-  switch (type) {
-    case ScalarType::kF32:
-      return read(float());
-    case ScalarType::kF64:
-      return read(double());
-    case ScalarType::kF16:
-      return static_cast<float>(read(F16()));
-    case ScalarType::kBF16:
-      return static_cast<double>(read(Bf16()));
-    case ScalarType::kI32:
-      return read(int32_t());
-    case ScalarType::kI64:
-      return static_cast<double>(read(int64_t()));
-    case ScalarType::kU8:
-      return read(uint8_t());
-    default:
-      return InvalidArgument("its element type is {}, which is not read", Name(type));
-  }
 }
 
 }  // namespace
@@ -225,9 +196,10 @@ absl::StatusOr<ImportedModel> ImportModel(const std::string& path, const OpRegis
         "the loss",
         path);
   }
-  Translator translator(program, registry);
+  const std::vector<bool> needed = NeededNodes(program, scalars);
+  Translator translator(program, registry, needed);
   translator.SetImages(ImagesOf(program));
-  RETURN_IF_ERROR(TranslateNodes(program, NeededNodes(program, scalars), translator));
+  RETURN_IF_ERROR(TranslateNodes(program, needed, translator));
   std::vector<std::string> names;
   for (const std::string& scalar : scalars) {
     ASSIGN_OR_RETURN(const Imported value, translator.Get(scalar));
@@ -251,7 +223,8 @@ absl::Status SaveWeights(const ImportedModel& imported, const std::string& path)
   bytes.reserve(imported.states.size());
   for (const ImportedState& state : imported.states) {
     const TensorType& type = graph.type(graph.Find(state.name));
-    const bool is_double = imported.program.weights.at(state.name).meta.type == ScalarType::kF64;
+    const bool is_double =
+        state.values.empty() && imported.program.weights.at(state.name).meta.type == ScalarType::kF64;
     const DType stored = is_double ? DType::kF64 : type.dtype;
     ASSIGN_OR_RETURN(std::string one, ReadWeight(imported, state, stored));
     bytes.push_back(std::move(one));
@@ -264,38 +237,20 @@ absl::Status SaveWeights(const ImportedModel& imported, const std::string& path)
 }
 
 absl::StatusOr<std::string> ReadWeight(const ImportedModel& imported, const ImportedState& state, DType type) {
-  const ExportedProgram& program = imported.program;
-  const auto found = program.weights.find(state.name);
-  CHECK(found != program.weights.end());
-  const StoredWeight& weight = found->second;
-  const TensorMeta& meta = weight.meta;
-  ASSIGN_OR_RETURN(const std::string storage,
-                   ReadMember(program.path, state.name, weight.member, std::numeric_limits<int64_t>::max()));
-  Shape shape;
-  std::vector<int64_t> strides;
-  for (const int d : state.order) {
-    shape.push_back(meta.sizes[static_cast<size_t>(d)].value);
-    strides.push_back(meta.strides[static_cast<size_t>(d)]);
+  std::vector<double> values = state.values;
+  if (values.empty()) {
+    CHECK(imported.program.weights.contains(state.name));
+    ASSIGN_OR_RETURN(values, StoredValues(imported.program, state.name, state.order));
   }
   std::string bytes;
-  bytes.reserve(static_cast<size_t>(Elements(shape) * SizeOf(type)));
-  IntList at(shape.size(), 0);
-  for (int64_t left = Elements(shape); left > 0; --left) {
-    int64_t place = meta.offset;
-    for (size_t d = 0; d < shape.size(); ++d) place += at[d] * strides[d];
-    const absl::StatusOr<double> element = ElementOf(storage, meta.type, place);
-    if (!element.ok())
-      return WithContext(fmt::format("{}: weight {}", program.path, Quoted(state.name)), element.status());
+  bytes.reserve(values.size() * static_cast<size_t>(SizeOf(type)));
+  for (const double value : values) {
     if (type == DType::kF64) {
-      Append<double>(*element, bytes);
+      Append<double>(value, bytes);
     } else if (type == DType::kI32) {
-      Append<int32_t>(*element, bytes);
+      Append<int32_t>(value, bytes);
     } else {
-      Append<float>(*element, bytes);
-    }
-    for (size_t d = shape.size(); d-- > 0;) {
-      if (++at[d] < shape[d]) break;
-      at[d] = 0;
+      Append<float>(value, bytes);
     }
   }
   return bytes;

@@ -45,10 +45,40 @@ absl::StatusOr<Imported> Lifted(Translator& translator, const Imported& value, c
   return translator.In(lifted, order, name);
 }
 
+bool IsWhole(double number) { return number == std::trunc(number); }
+
 absl::StatusOr<std::string> Scaled(Translator& translator, const std::string& node, double factor,
                                    const std::string& name) {
   if (factor == 1) return node;
   return translator.Add(name, "scale", {node}, {{"factor", factor}});
+}
+
+// Integers are computed as f32, which holds those up to 2^24 exactly, and become integers again.
+absl::StatusOr<std::string> AsType(Translator& translator, const std::string& node, DType type,
+                                   const std::string& name) {
+  if (IsFloating(type) || !IsFloating(translator.TypeOf(node))) return node;
+  return translator.Add(name, "cast", {node}, {{"dtype", std::string(Name(type))}});
+}
+
+// Both operands, as floats, in one order.
+struct Pair {
+  Imported x, y;
+  bool integers = false;  // both
+};
+absl::StatusOr<Pair> PairOf(Translator& translator, const std::string& self, const std::string& other,
+                            const std::string& name) {
+  Pair pair;
+  ASSIGN_OR_RETURN(pair.x, translator.Get(self));
+  ASSIGN_OR_RETURN(pair.y, translator.Get(other));
+  pair.integers = !IsFloating(translator.TypeOf(pair.x.node)) && !IsFloating(translator.TypeOf(pair.y.node));
+  const bool y_leads = translator.ConstantOf(other) == nullptr && pair.x.rank() == pair.y.rank() &&
+                       (pair.y.order == kChannelsLast || translator.ConstantOf(self) != nullptr);
+  const Order order = pair.x.rank() >= pair.y.rank() && !y_leads ? pair.x.order : pair.y.order;
+  ASSIGN_OR_RETURN(pair.x, Lifted(translator, pair.x, order, name));
+  ASSIGN_OR_RETURN(pair.y, Lifted(translator, pair.y, order, name));
+  ASSIGN_OR_RETURN(pair.x.node, translator.AsFloats(pair.x.node, name + ".self"));
+  ASSIGN_OR_RETURN(pair.y.node, translator.AsFloats(pair.y.node, name + ".other"));
+  return pair;
 }
 
 // x op y, where y is a tensor.
@@ -56,20 +86,17 @@ absl::Status OfTensors(Translator& translator, const Node& node, const std::stri
   const std::string& name = node.outputs[0];
   ASSIGN_OR_RETURN(const std::string self, TensorOf(node, "self"));
   ASSIGN_OR_RETURN(const std::string other, TensorOf(node, "other"));
-  ASSIGN_OR_RETURN(Imported x, translator.Get(self));
-  ASSIGN_OR_RETURN(Imported y, translator.Get(other));
+  ASSIGN_OR_RETURN(Pair pair, PairOf(translator, self, other, name));
   const double alpha = NumberOf(node, "alpha", 1);
   if (alpha != 1) {
-    ASSIGN_OR_RETURN(y.node, Scaled(translator, y.node, alpha, name + ".alpha"));
+    ASSIGN_OR_RETURN(pair.y.node, Scaled(translator, pair.y.node, alpha, name + ".alpha"));
   }
-  const Order order = x.rank() >= y.rank() && !(x.rank() == y.rank() && translator.ShapeOf(x.node).size() == 4 &&
-                                                y.order == kChannelsLast)
-                          ? x.order
-                          : y.order;
-  ASSIGN_OR_RETURN(x, Lifted(translator, x, order, name));
-  ASSIGN_OR_RETURN(y, Lifted(translator, y, order, name));
-  ASSIGN_OR_RETURN(std::string result, translator.Add(name, op, {x.node, y.node}));
-  translator.Bind(name, {std::move(result), order});
+  ASSIGN_OR_RETURN(std::string result,
+                   translator.Add(pair.integers ? name + ".floats" : name, op, {pair.x.node, pair.y.node}));
+  if (pair.integers) {
+    ASSIGN_OR_RETURN(result, AsType(translator, result, DType::kI32, name));
+  }
+  translator.Bind(name, {std::move(result), pair.x.order});
   return absl::OkStatus();
 }
 
@@ -86,8 +113,16 @@ absl::Status OfNumber(Translator& translator, const Node& node, double factor, d
   ASSIGN_OR_RETURN(const std::string self, TensorOf(node, "self"));
   ASSIGN_OR_RETURN(Imported value, translator.Get(self));
   const std::string& name = node.outputs[0];
-  ASSIGN_OR_RETURN(value.node, Scaled(translator, value.node, factor, number == 0 ? name : name + ".factor"));
-  ASSIGN_OR_RETURN(value.node, Shifted(translator, value.node, number, name));
+  const DType type = translator.TypeOf(value.node);
+  const bool integers =
+      !IsFloating(type) && IsWhole(factor) && IsWhole(number) && !IsFloat(translator.MetaOf(name).type);
+  ASSIGN_OR_RETURN(value.node, translator.AsFloats(value.node, name));
+  ASSIGN_OR_RETURN(value.node,
+                   Scaled(translator, value.node, factor, number == 0 && !integers ? name : name + ".factor"));
+  ASSIGN_OR_RETURN(value.node, Shifted(translator, value.node, number, integers ? name + ".sum" : name));
+  if (integers) {
+    ASSIGN_OR_RETURN(value.node, AsType(translator, value.node, type, name));
+  }
   translator.Bind(name, std::move(value));
   return absl::OkStatus();
 }
@@ -115,13 +150,49 @@ absl::Status Divide(Translator& translator, const Node& node) {
 }
 absl::Status Negate(Translator& translator, const Node& node) { return OfNumber(translator, node, -1, 0); }
 
+// What is made of the operand by a function of its node and the result's name.
+template <typename Make>
+absl::Status Made(Translator& translator, const Node& node, Make make) {
+  ASSIGN_OR_RETURN(const std::string self, TensorOf(node, node.arguments.contains("self") ? "self" : "input"));
+  ASSIGN_OR_RETURN(Imported value, translator.Get(self));
+  absl::StatusOr<std::string> made = make(value.node, node.outputs[0]);
+  RETURN_IF_ERROR(made.status());
+  value.node = *std::move(made);
+  translator.Bind(node.outputs[0], std::move(value));
+  return absl::OkStatus();
+}
+
+// 1 / x, or 1 / sqrt(x).
+absl::Status Reciprocal(Translator& translator, const Node& node) {
+  return Made(translator, node, [&](const std::string& x, const std::string& name) -> absl::StatusOr<std::string> {
+    std::string of = x;
+    if (OpOf(node.target) == "rsqrt" || NumberOf(node, "exponent", 0) == -0.5) {
+      ASSIGN_OR_RETURN(of, translator.Add(name + ".sqrt", "sqrt", {x}));
+    }
+    ASSIGN_OR_RETURN(const std::string one,
+                     translator.Add(name + ".one", "constant", {}, {{"shape", Shape{1}}, {"value", 1.0}}));
+    return translator.Add(name, "div", {one, of});
+  });
+}
+
 absl::Status Power(Translator& translator, const Node& node) {
   if (!IsNumber(node, "exponent")) return InvalidArgument("a power whose exponent is a tensor");
   const double exponent = NumberOf(node, "exponent", 1);
   if (exponent == 2) return Unary(translator, node, "square");
   if (exponent == 0.5) return Unary(translator, node, "sqrt");
   if (exponent == 1) return Pass(translator, node);
-  return InvalidArgument("a power with exponent {}; 0.5, 1 and 2 are read", exponent);
+  if (exponent == -0.5 || exponent == -1) return Reciprocal(translator, node);
+  const auto steps = static_cast<int>(exponent);
+  if (exponent != steps || steps < 3 || steps > 8) {
+    return InvalidArgument("a power with exponent {}; -1, -0.5, 0.5 and 1 to 8 are read", exponent);
+  }
+  return Made(translator, node, [&](const std::string& x, const std::string& name) -> absl::StatusOr<std::string> {
+    std::string power = x;
+    for (int i = 1; i < steps; ++i) {
+      ASSIGN_OR_RETURN(power, translator.Add(i + 1 == steps ? name : name + ".power", "mul", {power, x}));
+    }
+    return power;
+  });
 }
 
 // max(x, number), element by element.
@@ -145,18 +216,6 @@ absl::StatusOr<std::string> Clamped(Translator& translator, std::string node, do
   ASSIGN_OR_RETURN(node, Scaled(translator, node, -1, name + ".negative"));
   ASSIGN_OR_RETURN(node, AtLeast(translator, node, -most, name + ".most"));
   return Scaled(translator, node, -1, name);
-}
-
-// What is made of the operand by a function of its node and the result's name.
-template <typename Make>
-absl::Status Made(Translator& translator, const Node& node, Make make) {
-  ASSIGN_OR_RETURN(const std::string self, TensorOf(node, node.arguments.contains("self") ? "self" : "input"));
-  ASSIGN_OR_RETURN(Imported value, translator.Get(self));
-  absl::StatusOr<std::string> made = make(value.node, node.outputs[0]);
-  RETURN_IF_ERROR(made.status());
-  value.node = *std::move(made);
-  translator.Bind(node.outputs[0], std::move(value));
-  return absl::OkStatus();
 }
 
 absl::Status Clamp(Translator& translator, const Node& node) {
@@ -185,19 +244,6 @@ absl::Status Absolute(Translator& translator, const Node& node) {
   });
 }
 
-// 1 / x, or 1 / sqrt(x).
-absl::Status Reciprocal(Translator& translator, const Node& node) {
-  return Made(translator, node, [&](const std::string& x, const std::string& name) -> absl::StatusOr<std::string> {
-    std::string of = x;
-    if (OpOf(node.target) == "rsqrt") {
-      ASSIGN_OR_RETURN(of, translator.Add(name + ".sqrt", "sqrt", {x}));
-    }
-    ASSIGN_OR_RETURN(const std::string one,
-                     translator.Add(name + ".one", "constant", {}, {{"shape", Shape{1}}, {"value", 1.0}}));
-    return translator.Add(name, "div", {one, of});
-  });
-}
-
 // min(max(x + 3, 0), 6) / 6, and x times that.
 absl::Status HardSigmoid(Translator& translator, const Node& node) {
   const bool swish = OpOf(node.target).starts_with("hardswish");
@@ -217,17 +263,229 @@ absl::Status Dropout(Translator& translator, const Node& node) {
   return Unary(translator, node, "dropout", {{"rate", rate}});
 }
 
+// 0 and 1: what is not 0.
+absl::StatusOr<std::string> Truth(Translator& translator, const std::string& x, const std::string& name) {
+  ASSIGN_OR_RETURN(const std::string floats, translator.AsFloats(x, name));
+  ASSIGN_OR_RETURN(const std::string negative, Scaled(translator, floats, -1, name + ".negative"));
+  ASSIGN_OR_RETURN(const std::string size, translator.Add(name + ".size", "maximum", {floats, negative}));
+  return Clamped(translator, size, 0, 1, name);
+}
+
 absl::Status Convert(Translator& translator, const Node& node) {
-  const auto found = node.arguments.find("dtype");
-  const auto* const type = found == node.arguments.end() ? nullptr : std::get_if<ScalarType>(&found->second);
+  const std::string& name = node.outputs[0];
   ASSIGN_OR_RETURN(const std::string self, TensorOf(node, "self"));
-  const auto is_floating = [](ScalarType t) {
-    return t == ScalarType::kF16 || t == ScalarType::kF32 || t == ScalarType::kF64 || t == ScalarType::kBF16;
-  };
-  if (type != nullptr && translator.IsKnown(self) && is_floating(*type) != is_floating(translator.MetaOf(self).type)) {
-    return InvalidArgument("a conversion from {} to {}", Name(translator.MetaOf(self).type), Name(*type));
+  ASSIGN_OR_RETURN(Imported value, translator.Get(self));
+  if (!translator.IsKnown(self) || !translator.IsKnown(name)) return Pass(translator, node);
+  const ScalarType from = translator.MetaOf(self).type, to = translator.MetaOf(name).type;
+  if (to == ScalarType::kBool && from != ScalarType::kBool) {
+    if (IsFloat(from)) return InvalidArgument("a conversion from {} to bool", Name(from));
+    ASSIGN_OR_RETURN(value.node, Truth(translator, value.node, name));
+  } else if (IsFloat(to) && !IsFloating(translator.TypeOf(value.node))) {
+    ASSIGN_OR_RETURN(value.node, translator.AsFloats(value.node, name));
+  } else if (!IsFloat(to) && to != ScalarType::kBool && IsFloating(translator.TypeOf(value.node))) {
+    if (IsFloat(from)) return InvalidArgument("a conversion from {} to {}", Name(from), Name(to));
+    ASSIGN_OR_RETURN(value.node, AsType(translator, value.node, DType::kI32, name));
   }
-  return Pass(translator, node);
+  translator.Bind(name, std::move(value));
+  return absl::OkStatus();
+}
+
+// x - y of integers or truth values, as floats: they are whole numbers.
+absl::StatusOr<Imported> WholeDifference(Translator& translator, const Node& node) {
+  const std::string& name = node.outputs[0];
+  ASSIGN_OR_RETURN(const std::string self, TensorOf(node, "self"));
+  const std::string other = OptionalTensorOf(node, "other");
+  if (IsFloat(translator.MetaOf(self).type) || (!other.empty() && IsFloat(translator.MetaOf(other).type))) {
+    return InvalidArgument("a comparison of floats; of integers it is read");
+  }
+  if (!other.empty()) {
+    ASSIGN_OR_RETURN(Pair pair, PairOf(translator, self, other, name));
+    ASSIGN_OR_RETURN(pair.x.node, translator.Add(name + ".difference", "sub", {pair.x.node, pair.y.node}));
+    return pair.x;
+  }
+  const double number = IsNumber(node, "other") ? NumberOf(node, "other", 0) : SwitchOf(node, "other", false) ? 1 : 0;
+  if (!IsWhole(number)) return InvalidArgument("a comparison of integers with {}", number);
+  ASSIGN_OR_RETURN(Imported value, translator.Get(self));
+  ASSIGN_OR_RETURN(value.node, translator.AsFloats(value.node, name));
+  ASSIGN_OR_RETURN(value.node, Shifted(translator, value.node, -number, name + ".difference"));
+  return value;
+}
+
+absl::Status Compare(Translator& translator, const Node& node) {
+  const std::string &name = node.outputs[0], op = OpOf(node.target);
+  ASSIGN_OR_RETURN(Imported value, WholeDifference(translator, node));
+  if (op == "ne" || op == "eq") {
+    ASSIGN_OR_RETURN(value.node, Truth(translator, value.node, op == "ne" ? name : name + ".differs"));
+    if (op == "eq") {
+      ASSIGN_OR_RETURN(value.node, Scaled(translator, value.node, -1, name + ".negated"));
+      ASSIGN_OR_RETURN(value.node, Shifted(translator, value.node, 1, name));
+    }
+  } else {
+    if (op[0] == 'l') {
+      ASSIGN_OR_RETURN(value.node, Scaled(translator, value.node, -1, name + ".negated"));
+    }
+    ASSIGN_OR_RETURN(value.node, Shifted(translator, value.node, op[1] == 'e' ? 1 : 0, name + ".shifted"));
+    ASSIGN_OR_RETURN(value.node, Clamped(translator, value.node, 0, 1, name));
+  }
+  translator.Bind(name, std::move(value));
+  return absl::OkStatus();
+}
+
+// 1 - x of truth values.
+absl::StatusOr<std::string> Not(Translator& translator, const std::string& x, const std::string& name) {
+  ASSIGN_OR_RETURN(const std::string negative, Scaled(translator, x, -1, name + ".negative"));
+  return Shifted(translator, negative, 1, name);
+}
+
+absl::Status Logic(Translator& translator, const Node& node) {
+  const std::string& name = node.outputs[0];
+  if (translator.MetaOf(name).type != ScalarType::kBool) return InvalidArgument("bits of integers");
+  const std::string op = OpOf(node.target);
+  if (op.ends_with("not")) {
+    return Made(translator, node,
+                [&](const std::string& x, const std::string& made) { return Not(translator, x, made); });
+  }
+  ASSIGN_OR_RETURN(const std::string self, TensorOf(node, "self"));
+  ASSIGN_OR_RETURN(const std::string other, TensorOf(node, "other"));
+  for (const std::string& operand : {self, other}) {
+    if (translator.MetaOf(operand).type != ScalarType::kBool) return InvalidArgument("logic of numbers");
+  }
+  ASSIGN_OR_RETURN(Pair pair, PairOf(translator, self, other, name));
+  ASSIGN_OR_RETURN(pair.x.node, translator.Add(name, op.find("and") != std::string::npos ? "mul" : "maximum",
+                                               {pair.x.node, pair.y.node}));
+  translator.Bind(name, std::move(pair.x));
+  return absl::OkStatus();
+}
+
+// y + c (x - y): x where c is 1, and y where it is 0.
+absl::StatusOr<Imported> Chosen(Translator& translator, const Imported& condition, const Imported& x, const Imported& y,
+                                const std::string& name) {
+  const Imported& longest = x.rank() >= y.rank() && x.rank() >= condition.rank() ? x
+                            : y.rank() >= condition.rank()                       ? y
+                                                                                 : condition;
+  const Order order = longest.order;
+  ASSIGN_OR_RETURN(Imported c, Lifted(translator, condition, order, name));
+  ASSIGN_OR_RETURN(Imported a, Lifted(translator, x, order, name));
+  ASSIGN_OR_RETURN(Imported b, Lifted(translator, y, order, name));
+  const bool integers = !IsFloating(translator.TypeOf(a.node)) && !IsFloating(translator.TypeOf(b.node));
+  ASSIGN_OR_RETURN(a.node, translator.AsFloats(a.node, name + ".x"));
+  ASSIGN_OR_RETURN(b.node, translator.AsFloats(b.node, name + ".y"));
+  ASSIGN_OR_RETURN(std::string chosen, translator.Add(name + ".difference", "sub", {a.node, b.node}));
+  ASSIGN_OR_RETURN(chosen, translator.Add(name + ".chosen", "mul", {chosen, c.node}));
+  ASSIGN_OR_RETURN(chosen, translator.Add(integers ? name + ".sum" : name, "add", {b.node, chosen}));
+  if (integers) {
+    ASSIGN_OR_RETURN(chosen, AsType(translator, chosen, DType::kI32, name));
+  }
+  return Imported{std::move(chosen), order};
+}
+
+absl::StatusOr<Imported> NumberLike(Translator& translator, const Node& node, const std::string& argument) {
+  const std::string& name = node.outputs[0];
+  if (const std::string tensor = OptionalTensorOf(node, argument); !tensor.empty()) return translator.Get(tensor);
+  const double number = NumberOf(node, argument, 0);
+  if (!std::isfinite(number)) return InvalidArgument("it writes {}", number);
+  const bool floats = IsFloat(translator.MetaOf(name).type);
+  ASSIGN_OR_RETURN(std::string constant,
+                   translator.Values(name + "." + argument, floats ? DType::kF32 : DType::kI32, Shape{1}, {number}));
+  return Imported{std::move(constant), InOrder(1)};
+}
+
+absl::Status Where(Translator& translator, const Node& node) {
+  ASSIGN_OR_RETURN(const std::string condition, TensorOf(node, "condition"));
+  ASSIGN_OR_RETURN(const Imported c, translator.Get(condition));
+  ASSIGN_OR_RETURN(const Imported x, NumberLike(translator, node, "self"));
+  ASSIGN_OR_RETURN(const Imported y, NumberLike(translator, node, "other"));
+  ASSIGN_OR_RETURN(Imported chosen, Chosen(translator, c, x, y, node.outputs[0]));
+  translator.Bind(node.outputs[0], std::move(chosen));
+  return absl::OkStatus();
+}
+
+// -infinity is added where the mask is 1, as the logarithm of 0.
+absl::Status MaskedFill(Translator& translator, const Node& node) {
+  const std::string& name = node.outputs[0];
+  ASSIGN_OR_RETURN(const std::string self, TensorOf(node, "self"));
+  ASSIGN_OR_RETURN(const std::string mask, TensorOf(node, "mask"));
+  const std::string value = OptionalTensorOf(node, "value");
+  const Constant* const constant = value.empty() ? nullptr : translator.ConstantOf(value);
+  const double number =
+      constant != nullptr && constant->shape.empty() ? constant->values()[0] : NumberOf(node, "value", 0);
+  ASSIGN_OR_RETURN(Imported m, translator.Get(mask));
+  if (number == -std::numeric_limits<double>::infinity()) {
+    ASSIGN_OR_RETURN(m.node, Not(translator, m.node, name + ".kept"));
+    ASSIGN_OR_RETURN(m.node, translator.Add(name + ".log", "log", {m.node}));
+    ASSIGN_OR_RETURN(Imported x, translator.Get(self));
+    ASSIGN_OR_RETURN(m, Lifted(translator, m, x.order, name));
+    ASSIGN_OR_RETURN(x.node, translator.Add(name, "add", {x.node, m.node}));
+    translator.Bind(name, std::move(x));
+    return absl::OkStatus();
+  }
+  ASSIGN_OR_RETURN(const Imported x, NumberLike(translator, node, "value"));
+  ASSIGN_OR_RETURN(const Imported y, translator.Get(self));
+  ASSIGN_OR_RETURN(Imported chosen, Chosen(translator, m, x, y, name));
+  translator.Bind(name, std::move(chosen));
+  return absl::OkStatus();
+}
+
+// self + value tensor1 tensor2.
+absl::Status AddProduct(Translator& translator, const Node& node) {
+  const std::string& name = node.outputs[0];
+  ASSIGN_OR_RETURN(const std::string self, TensorOf(node, "self"));
+  ASSIGN_OR_RETURN(const std::string first, TensorOf(node, "tensor1"));
+  ASSIGN_OR_RETURN(const std::string second, TensorOf(node, "tensor2"));
+  ASSIGN_OR_RETURN(Pair product, PairOf(translator, first, second, name));
+  ASSIGN_OR_RETURN(product.x.node, translator.Add(name + ".product", OpOf(node.target) == "addcdiv" ? "div" : "mul",
+                                                  {product.x.node, product.y.node}));
+  ASSIGN_OR_RETURN(product.x.node, Scaled(translator, product.x.node, NumberOf(node, "value", 1), name + ".scaled"));
+  ASSIGN_OR_RETURN(Imported x, translator.Get(self));
+  const Order order = product.x.rank() >= x.rank() ? product.x.order : x.order;
+  ASSIGN_OR_RETURN(x, Lifted(translator, x, order, name));
+  ASSIGN_OR_RETURN(product.x, Lifted(translator, product.x, order, name));
+  ASSIGN_OR_RETURN(x.node, translator.Add(name, "add", {x.node, product.x.node}));
+  translator.Bind(name, std::move(x));
+  return absl::OkStatus();
+}
+
+// max(x, 0) + log(1 + exp(-|x|)), which does not overflow.
+absl::Status Softplus(Translator& translator, const Node& node) {
+  if (NumberOf(node, "beta", 1) != 1) return InvalidArgument("a softplus with beta {}", NumberOf(node, "beta", 1));
+  return Made(translator, node, [&](const std::string& x, const std::string& name) -> absl::StatusOr<std::string> {
+    ASSIGN_OR_RETURN(const std::string positive, translator.Add(name + ".positive", "relu", {x}));
+    ASSIGN_OR_RETURN(const std::string negative, Scaled(translator, x, -1, name + ".negative"));
+    ASSIGN_OR_RETURN(std::string size, translator.Add(name + ".size", "maximum", {x, negative}));
+    ASSIGN_OR_RETURN(size, Scaled(translator, size, -1, name + ".small"));
+    ASSIGN_OR_RETURN(size, translator.Add(name + ".exp", "exp", {size}));
+    ASSIGN_OR_RETURN(size, Shifted(translator, size, 1, name + ".sum"));
+    ASSIGN_OR_RETURN(size, translator.Add(name + ".log", "log", {size}));
+    return translator.Add(name, "add", {positive, size});
+  });
+}
+
+// max(x, 0) + alpha (exp(min(x, 0)) - 1)
+absl::Status Elu(Translator& translator, const Node& node) {
+  if (NumberOf(node, "scale", 1) != 1 || NumberOf(node, "input_scale", 1) != 1)
+    return InvalidArgument("an elu with scales");
+  return Made(translator, node, [&](const std::string& x, const std::string& name) -> absl::StatusOr<std::string> {
+    ASSIGN_OR_RETURN(const std::string positive, translator.Add(name + ".positive", "relu", {x}));
+    ASSIGN_OR_RETURN(std::string rest, translator.Add(name + ".negative", "sub", {x, positive}));
+    ASSIGN_OR_RETURN(rest, translator.Add(name + ".exp", "exp", {rest}));
+    ASSIGN_OR_RETURN(rest, Shifted(translator, rest, -1, name + ".below"));
+    ASSIGN_OR_RETURN(rest, Scaled(translator, rest, NumberOf(node, "alpha", 1), name + ".scaled"));
+    return translator.Add(name, "add", {positive, rest});
+  });
+}
+
+absl::Status Largest(Translator& translator, const Node& node) {
+  if (OpOf(node.target) == "maximum") return OfTensors(translator, node, "maximum");
+  const std::string& name = node.outputs[0];
+  ASSIGN_OR_RETURN(const std::string self, TensorOf(node, "self"));
+  ASSIGN_OR_RETURN(const std::string other, TensorOf(node, "other"));
+  ASSIGN_OR_RETURN(Pair pair, PairOf(translator, self, other, name));
+  ASSIGN_OR_RETURN(pair.x.node, Scaled(translator, pair.x.node, -1, name + ".x"));
+  ASSIGN_OR_RETURN(pair.y.node, Scaled(translator, pair.y.node, -1, name + ".y"));
+  ASSIGN_OR_RETURN(pair.x.node, translator.Add(name + ".maximum", "maximum", {pair.x.node, pair.y.node}));
+  ASSIGN_OR_RETURN(pair.x.node, Scaled(translator, pair.x.node, -1, name));
+  translator.Bind(name, std::move(pair.x));
+  return absl::OkStatus();
 }
 
 template <const char* kOp>
@@ -275,6 +533,29 @@ void AddElementwise(Translations& translations) {
                        {"clone", Pass},
                        {"alias", Pass},
                        {"lift_fresh_copy", Pass},
+                       {"eq", Compare},
+                       {"ne", Compare},
+                       {"lt", Compare},
+                       {"le", Compare},
+                       {"gt", Compare},
+                       {"ge", Compare},
+                       {"__and__", Logic},
+                       {"bitwise_and", Logic},
+                       {"logical_and", Logic},
+                       {"__or__", Logic},
+                       {"bitwise_or", Logic},
+                       {"logical_or", Logic},
+                       {"bitwise_not", Logic},
+                       {"logical_not", Logic},
+                       {"where", Where},
+                       {"masked_fill", MaskedFill},
+                       {"addcmul", AddProduct},
+                       {"addcdiv", AddProduct},
+                       {"softplus", Softplus},
+                       {"elu", Elu},
+                       {"maximum", Largest},
+                       {"minimum", Largest},
+                       {"type_as", Convert},
                        {"to", Convert},
                        {"_to_copy", Convert}});
 }

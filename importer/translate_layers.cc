@@ -1,7 +1,8 @@
-// Layers: products, convolutions, norms, pools, attention, tables, and losses.
+// Layers: products, convolutions, pools, attention and tables.
 #include <algorithm>
 #include <cmath>
 
+#include "importer/moves.h"
 #include "importer/translator.h"
 #include "runtime/base/status.h"
 
@@ -13,14 +14,6 @@ absl::StatusOr<std::string> Biased(Translator& translator, const std::string& no
   if (bias.empty()) return node;
   ASSIGN_OR_RETURN(const Imported b, translator.GetParameter(bias, {0}, Beginning::kZeros));
   return translator.Add(name, "bias", {node, b.node});
-}
-
-// The order with that dimension of PyTorch last, and the others as they were.
-Order WithLast(const Order& order, int dimension) {
-  Order ordered = order;
-  std::erase(ordered, dimension);
-  ordered.push_back(dimension);
-  return ordered;
 }
 
 // x [..., k] times a matrix, over 2 or 3 dimensions.
@@ -174,57 +167,6 @@ absl::Status Convolution(Translator& translator, const Node& node) {
   return absl::OkStatus();
 }
 
-// A parameter of a norm, or a constant in its place.
-absl::StatusOr<std::string> OfNorm(Translator& translator, const Node& node, const std::string& argument, int64_t size,
-                                   double value) {
-  const std::string tensor = OptionalTensorOf(node, argument);
-  if (tensor.empty()) {
-    return translator.Add(node.outputs[0] + "." + argument, "constant", {}, {{"shape", Shape{size}}, {"value", value}});
-  }
-  ASSIGN_OR_RETURN(const Imported parameter,
-                   translator.GetParameter(tensor, {0}, value == 1 ? Beginning::kOnes : Beginning::kZeros));
-  return parameter.node;
-}
-
-absl::Status BatchNorm(Translator& translator, const Node& node) {
-  const std::string& name = node.outputs[0];
-  ASSIGN_OR_RETURN(const std::string input, TensorOf(node, "input"));
-  ASSIGN_OR_RETURN(Imported x, translator.Get(input));
-  if (!SwitchOf(node, "training", false)) {
-    return InvalidArgument("a batch norm of a module in evaluation; call module.train() before torch.export.export");
-  }
-  if (x.rank() != 4 && x.rank() != 2) return InvalidArgument("its input has {} dimensions; expected 2 or 4", x.rank());
-  ASSIGN_OR_RETURN(x, translator.In(x, x.rank() == 4 ? kChannelsLast : InOrder(2), name));
-  const int64_t channels = translator.ShapeOf(x.node).back();
-  const std::string mean = OptionalTensorOf(node, "running_mean"), variance = OptionalTensorOf(node, "running_var");
-  if (mean.empty() || variance.empty()) return InvalidArgument("a batch norm without running statistics");
-  ASSIGN_OR_RETURN(const std::string gamma, OfNorm(translator, node, "weight", channels, 1));
-  ASSIGN_OR_RETURN(const std::string beta, OfNorm(translator, node, "bias", channels, 0));
-  ASSIGN_OR_RETURN(const Imported running_mean, translator.GetState(mean, 0));
-  ASSIGN_OR_RETURN(const Imported running_variance, translator.GetState(variance, 1));
-  ASSIGN_OR_RETURN(
-      std::string y,
-      translator.Add(name, "batch_norm", {x.node, gamma, beta, running_mean.node, running_variance.node},
-                     {{"epsilon", NumberOf(node, "eps", 1e-5)}, {"momentum", NumberOf(node, "momentum", 0.1)}}));
-  translator.Bind(name, {std::move(y), x.order});
-  return absl::OkStatus();
-}
-
-absl::Status LayerNorm(Translator& translator, const Node& node) {
-  const std::string& name = node.outputs[0];
-  ASSIGN_OR_RETURN(const std::string input, TensorOf(node, "input"));
-  ASSIGN_OR_RETURN(Imported x, translator.Get(input));
-  const IntList normalized = IntegersOf(node, "normalized_shape", {});
-  if (normalized.size() != 1) return InvalidArgument("it normalizes {} dimensions; 1 is read", normalized.size());
-  ASSIGN_OR_RETURN(x, translator.In(x, WithLast(x.order, static_cast<int>(x.rank()) - 1), name));
-  ASSIGN_OR_RETURN(const std::string gamma, OfNorm(translator, node, "weight", normalized[0], 1));
-  ASSIGN_OR_RETURN(const std::string beta, OfNorm(translator, node, "bias", normalized[0], 0));
-  ASSIGN_OR_RETURN(
-      x.node, translator.Add(name, "layer_norm", {x.node, gamma, beta}, {{"epsilon", NumberOf(node, "eps", 1e-5)}}));
-  translator.Bind(name, std::move(x));
-  return absl::OkStatus();
-}
-
 // The padding in front, and that behind by which the windows make as many rows and columns as the result has: with
 // ceil_mode that is more than the module says.
 IntList PaddingOf(const IntList& padding, const IntList& kernel, const IntList& stride, const Shape& before,
@@ -269,27 +211,6 @@ absl::Status Pool(Translator& translator, const Node& node) {
   return absl::OkStatus();
 }
 
-absl::Status AdaptivePool(Translator& translator, const Node& node) {
-  const std::string& name = node.outputs[0];
-  ASSIGN_OR_RETURN(const std::string self, TensorOf(node, "self"));
-  ASSIGN_OR_RETURN(Imported x, translator.Get(self));
-  if (x.rank() != 4 || !translator.IsKnown(name))
-    return InvalidArgument("its input has {} dimensions; expected 4", x.rank());
-  ASSIGN_OR_RETURN(x, translator.In(x, kChannelsLast, name));
-  const Shape shape = translator.ShapeOf(x.node);
-  const std::vector<Size>& result = translator.SizesOf(name);
-  IntList kernel;
-  for (int d = 0; d < 2; ++d) {
-    if (result[2 + d].value < 1 || shape[1 + d] % result[2 + d].value != 0) {
-      return InvalidArgument("{} rows or columns do not divide into {}", shape[1 + d], result[2 + d].value);
-    }
-    kernel.push_back(shape[1 + d] / result[2 + d].value);
-  }
-  ASSIGN_OR_RETURN(x.node, translator.Add(name, "average_pool", {x.node}, {{"kernel", kernel}, {"stride", kernel}}));
-  translator.Bind(name, std::move(x));
-  return absl::OkStatus();
-}
-
 absl::Status Softmax(Translator& translator, const Node& node) {
   const std::string& name = node.outputs[0];
   ASSIGN_OR_RETURN(const std::string self, TensorOf(node, "self"));
@@ -302,22 +223,62 @@ absl::Status Softmax(Translator& translator, const Node& node) {
   return absl::OkStatus();
 }
 
+// What attention does with a mask: nothing, `causal`, or a bias that is added to the scores. Of a logical mask that is
+// its logarithm, -infinity where nothing is to be seen.
+struct Mask {
+  bool causal = false;
+  std::string bias;
+};
+absl::StatusOr<Mask> MaskOf(Translator& translator, const Node& node, const Shape& query, const Shape& keys) {
+  Mask mask{SwitchOf(node, "is_causal", false), ""};
+  const std::string& name = node.outputs[0];
+  const std::string tensor = OptionalTensorOf(node, "attn_mask");
+  if (tensor.empty()) return mask;
+  if (mask.causal) return InvalidArgument("an attention that is causal and has a mask");
+  const Constant* const constant = translator.ConstantOf(tensor);
+  const bool logical = translator.MetaOf(tensor).type == ScalarType::kBool;
+  if (constant != nullptr && logical) {
+    const std::vector<double> values = constant->values();
+    if (std::ranges::find(values, 0.0) == values.end()) return mask;
+    const int64_t rows = query[1], columns = keys[1];
+    bool triangle = constant->shape.size() >= 2 && constant->shape[constant->shape.size() - 2] == rows &&
+                    constant->shape.back() == columns && rows == columns;
+    for (size_t i = 0; triangle && i < values.size(); ++i) {
+      const auto at = static_cast<int64_t>(i) % (rows * columns);
+      triangle = (values[i] != 0) == (at % columns <= at / columns);
+    }
+    if (triangle) return Mask{true, ""};
+  }
+  ASSIGN_OR_RETURN(Imported value, translator.Get(tensor));
+  ASSIGN_OR_RETURN(value, translator.In(value, InOrder(value.rank()), name + ".mask"));
+  mask.bias = value.node;
+  if (logical) {
+    ASSIGN_OR_RETURN(mask.bias, translator.Add(name + ".bias", "log", {value.node}));
+  }
+  return mask;
+}
+
 absl::Status Attention(Translator& translator, const Node& node) {
   const std::string& name = node.outputs[0];
   const Order heads_inside = {0, 2, 1, 3};
   std::vector<std::string> inputs;
   for (const char* const argument : {"query", "key", "value"}) {
     ASSIGN_OR_RETURN(const std::string tensor, TensorOf(node, argument));
-    ASSIGN_OR_RETURN(Imported value, translator.Get(tensor));
+    ASSIGN_OR_RETURN(Imported value, translator.Whole(tensor, name));
     if (value.rank() != 4) return InvalidArgument("{} has {} dimensions; expected 4", argument, value.rank());
     ASSIGN_OR_RETURN(value, translator.In(value, heads_inside, name));
     inputs.push_back(value.node);
   }
-  if (!OptionalTensorOf(node, "attn_mask").empty()) return InvalidArgument("an attention with a mask");
-  if (NumberOf(node, "dropout_p", 0) != 0) return InvalidArgument("an attention with dropout");
+  ASSIGN_OR_RETURN(const Mask mask,
+                   MaskOf(translator, node, translator.ShapeOf(inputs[0]), translator.ShapeOf(inputs[1])));
+  if (!mask.bias.empty()) {
+    inputs.emplace_back();  // no lengths
+    inputs.push_back(mask.bias);
+  }
   ASSIGN_OR_RETURN(std::string y, translator.Add(name, "scaled_dot_product_attention", inputs,
                                                  {{"scale", NumberOf(node, "scale", 0)},
-                                                  {"causal", SwitchOf(node, "is_causal", false)}}));
+                                                  {"causal", mask.causal},
+                                                  {"dropout_rate", NumberOf(node, "dropout_p", 0)}}));
   translator.Bind(name, {std::move(y), heads_inside});
   return absl::OkStatus();
 }
@@ -328,6 +289,22 @@ absl::Status Embedding(Translator& translator, const Node& node) {
   ASSIGN_OR_RETURN(const std::string indices, TensorOf(node, "indices"));
   if (SwitchOf(node, "scale_grad_by_freq", false)) return InvalidArgument("gradients that are scaled by frequency");
   ASSIGN_OR_RETURN(const Imported table, translator.GetParameter(weight, InOrder(2), Beginning::kTable));
+  if (const Constant* const constant = translator.ConstantOf(indices); constant != nullptr) {
+    std::vector<int64_t> places;
+    for (const double place : constant->values()) places.push_back(static_cast<int64_t>(place));
+    bool row = !places.empty();
+    for (size_t i = 0; i < places.size(); ++i) row &= places[i] == places[0] + static_cast<int64_t>(i);
+    if (row) {  // of positions, say
+      ASSIGN_OR_RETURN(Imported rows, Cut(translator, table, 0, places[0], static_cast<int64_t>(places.size()), name));
+      Shape shape = constant->shape;
+      shape.push_back(translator.ShapeOf(table.node)[1]);
+      if (shape.size() != 2) {
+        ASSIGN_OR_RETURN(rows.node, translator.Add(name + ".rows", "reshape", {rows.node}, {{"shape", shape}}));
+      }
+      translator.Bind(name, {std::move(rows.node), InOrder(shape.size())});
+      return absl::OkStatus();
+    }
+  }
   ASSIGN_OR_RETURN(Imported ids, translator.Get(indices));
   ASSIGN_OR_RETURN(ids, translator.In(ids, InOrder(ids.rank()), name));
   // PyTorch reads the row of padding_idx as any other; only its gradient is dropped, and so it stays zeros.
@@ -335,54 +312,6 @@ absl::Status Embedding(Translator& translator, const Node& node) {
   ASSIGN_OR_RETURN(std::string rows,
                    translator.Add(name, "embedding", {table.node, ids.node}, {{"padding_row", padding}}));
   translator.Bind(name, {std::move(rows), InOrder(ids.rank() + 1)});
-  return absl::OkStatus();
-}
-
-absl::Status CrossEntropy(Translator& translator, const Node& node) {
-  const std::string& name = node.outputs[0];
-  ASSIGN_OR_RETURN(const std::string self, TensorOf(node, "self"));
-  ASSIGN_OR_RETURN(const std::string target, TensorOf(node, "target"));
-  if (!OptionalTensorOf(node, "weight").empty()) return InvalidArgument("weights of classes");
-  ASSIGN_OR_RETURN(Imported logits, translator.Get(self));
-  ASSIGN_OR_RETURN(Imported labels, translator.Get(target));
-  const int64_t reduction = IntegerOf(node, "reduction", 1);
-  if (reduction != 1 && reduction != 2) return InvalidArgument("a loss without reduction");
-  if (labels.rank() + 1 != logits.rank()) return InvalidArgument("labels that are no classes");
-  // Classes, PyTorch's second dimension, go last; positions between are one dimension.
-  ASSIGN_OR_RETURN(logits, translator.In(logits, WithLast(InOrder(logits.rank()), logits.rank() > 1 ? 1 : 0), name));
-  ASSIGN_OR_RETURN(labels, translator.In(labels, InOrder(labels.rank()), name));
-  const Shape shape = translator.ShapeOf(logits.node);
-  std::string x = logits.node, y = labels.node;
-  if (shape.size() > 3) {
-    const int64_t positions = Elements(shape) / shape[0] / shape.back();
-    ASSIGN_OR_RETURN(x,
-                     translator.Add(name + ".logits", "reshape", {x}, {{"shape", Shape{-1, positions, shape.back()}}}));
-    ASSIGN_OR_RETURN(y, translator.Add(name + ".labels", "reshape", {y}, {{"shape", Shape{-1, positions}}}));
-  }
-  Attributes attributes = {{"reduction", std::string(reduction == 1 ? "mean" : "sum")},
-                           {"label_smoothing", NumberOf(node, "label_smoothing", 0)}};
-  const int64_t ignored = IntegerOf(node, "ignore_index", -100);
-  if (ignored != -100) {
-    if (!translator.TakesAttribute("softmax_cross_entropy", "ignore_index")) {
-      return InvalidArgument("labels of {} are ignored", ignored);
-    }
-    attributes.Set("ignore_index", ignored);
-  }
-  ASSIGN_OR_RETURN(std::string loss, translator.Add(name, "softmax_cross_entropy", {x, y}, std::move(attributes)));
-  translator.Bind(name, {std::move(loss), {}});
-  return absl::OkStatus();
-}
-
-absl::Status SquaredError(Translator& translator, const Node& node) {
-  const std::string& name = node.outputs[0];
-  ASSIGN_OR_RETURN(const std::string self, TensorOf(node, "self"));
-  ASSIGN_OR_RETURN(const std::string target, TensorOf(node, "target"));
-  if (IntegerOf(node, "reduction", 1) != 1) return InvalidArgument("a squared error that is no mean");
-  ASSIGN_OR_RETURN(const Imported predictions, translator.Get(self));
-  ASSIGN_OR_RETURN(Imported targets, translator.Get(target));
-  ASSIGN_OR_RETURN(targets, translator.In(targets, predictions.order, name));
-  ASSIGN_OR_RETURN(std::string loss, translator.Add(name, "mean_squared_error", {predictions.node, targets.node}));
-  translator.Bind(name, {std::move(loss), {}});
   return absl::OkStatus();
 }
 
@@ -396,18 +325,13 @@ void AddLayers(Translations& translations) {
                        {"mm", Product},
                        {"conv1d", Convolution1d},
                        {"conv2d", Convolution},
-                       {"batch_norm", BatchNorm},
-                       {"layer_norm", LayerNorm},
                        {"max_pool2d", Pool},
                        {"avg_pool2d", Pool},
-                       {"adaptive_avg_pool2d", AdaptivePool},
                        {"softmax", Softmax},
                        {"_softmax", Softmax},
                        {"log_softmax", Softmax},
                        {"scaled_dot_product_attention", Attention},
-                       {"embedding", Embedding},
-                       {"cross_entropy_loss", CrossEntropy},
-                       {"mse_loss", SquaredError}});
+                       {"embedding", Embedding}});
 }
 
 }  // namespace partita::torch_export

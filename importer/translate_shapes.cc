@@ -1,10 +1,28 @@
 // Ops that move or cut elements.
 #include <algorithm>
+#include <vector>
 
+#include "importer/moves.h"
 #include "importer/translator.h"
 #include "runtime/base/status.h"
 
 namespace partita::torch_export {
+
+absl::StatusOr<Imported> Cut(Translator& translator, const Imported& value, int dimension, int64_t begin, int64_t size,
+                             const std::string& name) {
+  const auto at = static_cast<size_t>(std::ranges::find(value.order, dimension) - value.order.begin());
+  const Shape shape = translator.ShapeOf(value.node);
+  if (begin == 0 && size == shape[at]) return value;
+  if (begin < 0 || size < 1 || begin + size > shape[at]) {
+    return InvalidArgument("it takes {} elements from {} on, of {}", size, begin, shape[at]);
+  }
+  IntList begins(shape.size(), 0), sizes(shape.size(), -1);
+  begins[at] = begin;
+  sizes[at] = size;
+  ASSIGN_OR_RETURN(std::string node, translator.Add(name, "slice", {value.node}, {{"begin", begins}, {"size", sizes}}));
+  return Imported{std::move(node), value.order};
+}
+
 namespace {
 
 // Dimensions of the operand and of the result that have the same elements, without a smaller part that does.
@@ -135,7 +153,7 @@ absl::Status Stack(Translator& translator, const Node& node) {
   sizes[static_cast<size_t>(dimension)] = {1};
   std::vector<std::string> nodes;
   for (const std::string& tensor : tensors->names) {
-    ASSIGN_OR_RETURN(Imported value, translator.Get(tensor));
+    ASSIGN_OR_RETURN(Imported value, translator.Whole(tensor, name));
     ASSIGN_OR_RETURN(value, translator.In(value, InOrder(value.rank()), name));
     ASSIGN_OR_RETURN(std::string part, translator.Reshape(value.node, sizes, name + ".part"));
     nodes.push_back(std::move(part));
@@ -154,9 +172,13 @@ absl::Status Concatenate(Translator& translator, const Node& node) {
   if (tensors == nullptr || tensors->names.empty()) return InvalidArgument("it has no tensors");
   std::vector<std::string> nodes;
   Order order;
+  for (const std::string& tensor : tensors->names) {  // constants lie as the first of the others does
+    if (!order.empty() || translator.ConstantOf(tensor) != nullptr) continue;
+    ASSIGN_OR_RETURN(const Imported value, translator.Get(tensor));
+    order = value.order;
+  }
   for (const std::string& tensor : tensors->names) {
-    ASSIGN_OR_RETURN(Imported value, translator.Get(tensor));
-    if (order.empty()) order = value.order;
+    ASSIGN_OR_RETURN(Imported value, translator.Whole(tensor, name));
     ASSIGN_OR_RETURN(value, translator.In(value, order, name));
     nodes.push_back(value.node);
   }
@@ -169,22 +191,6 @@ absl::Status Concatenate(Translator& translator, const Node& node) {
   ASSIGN_OR_RETURN(std::string node_name, translator.Add(name, "concat", nodes, {{"axis", axis}}));
   translator.Bind(name, {std::move(node_name), order});
   return absl::OkStatus();
-}
-
-// The elements [begin, begin + size) of one of PyTorch's dimensions.
-absl::StatusOr<Imported> Cut(Translator& translator, const Imported& value, int dimension, int64_t begin, int64_t size,
-                             const std::string& name) {
-  const auto at = static_cast<size_t>(std::ranges::find(value.order, dimension) - value.order.begin());
-  const Shape shape = translator.ShapeOf(value.node);
-  if (begin == 0 && size == shape[at]) return value;
-  if (begin < 0 || size < 1 || begin + size > shape[at]) {
-    return InvalidArgument("it takes {} elements from {} on, of {}", size, begin, shape[at]);
-  }
-  IntList begins(shape.size(), 0), sizes(shape.size(), -1);
-  begins[at] = begin;
-  sizes[at] = size;
-  ASSIGN_OR_RETURN(std::string node, translator.Add(name, "slice", {value.node}, {{"begin", begins}, {"size", sizes}}));
-  return Imported{std::move(node), value.order};
 }
 
 // Without a dimension of size 1.
@@ -208,13 +214,19 @@ absl::Status Slice(Translator& translator, const Node& node) {
   ASSIGN_OR_RETURN(const std::string self, TensorOf(node, "self"));
   ASSIGN_OR_RETURN(const Imported value, translator.Get(self));
   ASSIGN_OR_RETURN(const int dimension, DimensionOf(IntegerOf(node, "dim", 0), value.rank()));
-  if (IntegerOf(node, "step", 1) != 1)
-    return InvalidArgument("it takes every {}th element; steps of 1 are read", IntegerOf(node, "step", 1));
   const int64_t all = translator.SizesOf(self)[static_cast<size_t>(dimension)].value;
   const auto place = [all](int64_t at) { return std::clamp<int64_t>(at < 0 ? at + all : at, 0, all); };
   const int64_t begin = place(IntegerOf(node, "start", 0)), end = place(IntegerOf(node, "end", all));
-  ASSIGN_OR_RETURN(Imported cut, Cut(translator, value, dimension, begin, end - begin, node.outputs[0]));
-  translator.Bind(node.outputs[0], std::move(cut));
+  const int64_t step = IntegerOf(node, "step", 1);
+  if (step == 1) {
+    ASSIGN_OR_RETURN(Imported cut, Cut(translator, value, dimension, begin, end - begin, node.outputs[0]));
+    translator.Bind(node.outputs[0], std::move(cut));
+    return absl::OkStatus();
+  }
+  std::vector<int64_t> indices;
+  for (int64_t i = begin; i < end; i += step) indices.push_back(i);
+  ASSIGN_OR_RETURN(Imported taken, Taken(translator, value, dimension, indices, node.outputs[0]));
+  translator.Bind(node.outputs[0], std::move(taken));
   return absl::OkStatus();
 }
 
@@ -252,14 +264,11 @@ absl::Status Split(Translator& translator, const Node& node) {
   return absl::OkStatus();
 }
 
-// As many as `sizes` say where a dimension has size 1. Along the batch the elements are added to zeros that have it, so
-// that the graph fits every batch.
-absl::Status Expand(Translator& translator, const Node& node) {
-  const std::string& name = node.outputs[0];
-  ASSIGN_OR_RETURN(const std::string self, TensorOf(node, "self"));
-  ASSIGN_OR_RETURN(Imported value, translator.Get(self));
-  const std::vector<Size>& sizes = translator.SizesOf(name);
-  ASSIGN_OR_RETURN(value, translator.In(value, InOrder(value.rank()), name));
+// A value in PyTorch's order as often as `sizes` say where a dimension has size 1. Along the batch the elements are
+// added to zeros that have it, so that the graph fits every batch.
+absl::StatusOr<Imported> Expanded(Translator& translator, Imported value, const std::vector<Size>& sizes,
+                                  const std::string& name) {
+  if (sizes.size() < value.rank()) return InvalidArgument("its result has fewer dimensions");
   Shape shape(sizes.size() - value.rank(), 1);
   const Shape own = translator.ShapeOf(value.node);
   for (const int64_t size : own) shape.push_back(size);
@@ -293,7 +302,37 @@ absl::Status Expand(Translator& translator, const Node& node) {
     ASSIGN_OR_RETURN(const std::string zeros, translator.BatchOfZeros(sizes.size(), name));
     ASSIGN_OR_RETURN(value.node, translator.Add(name, "add", {value.node, zeros}));
   }
-  translator.Bind(name, {std::move(value.node), InOrder(sizes.size())});
+  return Imported{std::move(value.node), InOrder(sizes.size())};
+}
+
+absl::Status Expand(Translator& translator, const Node& node) {
+  const std::string& name = node.outputs[0];
+  ASSIGN_OR_RETURN(const std::string self, TensorOf(node, "self"));
+  ASSIGN_OR_RETURN(Imported value, translator.Get(self));
+  ASSIGN_OR_RETURN(value, translator.In(value, InOrder(value.rank()), name));
+  ASSIGN_OR_RETURN(value, Expanded(translator, std::move(value), translator.SizesOf(name), name));
+  translator.Bind(name, std::move(value));
+  return absl::OkStatus();
+}
+
+// Copies one behind the other where a dimension has more than one element.
+absl::Status Repeat(Translator& translator, const Node& node) {
+  const std::string& name = node.outputs[0];
+  ASSIGN_OR_RETURN(const std::string self, TensorOf(node, "self"));
+  ASSIGN_OR_RETURN(Imported value, translator.Get(self));
+  ASSIGN_OR_RETURN(value, translator.In(value, InOrder(value.rank()), name));
+  const std::vector<Size>& sizes = translator.SizesOf(name);
+  const size_t more = sizes.size() - value.rank();
+  for (size_t d = 0; d < value.rank(); ++d) {
+    const int64_t size = translator.ShapeOf(value.node)[d], copies = sizes[more + d].value / std::max<int64_t>(1, size);
+    if (size == 1 || copies == 1) continue;
+    if (copies < 1 || copies > 64) return InvalidArgument("it repeats {} elements {} times", size, copies);
+    const std::vector<std::string> parts(static_cast<size_t>(copies), value.node);
+    ASSIGN_OR_RETURN(value.node,
+                     translator.Add(name + ".copies", "concat", parts, {{"axis", static_cast<int64_t>(d)}}));
+  }
+  ASSIGN_OR_RETURN(value, Expanded(translator, std::move(value), sizes, name));
+  translator.Bind(name, std::move(value));
   return absl::OkStatus();
 }
 
@@ -314,7 +353,9 @@ void AddShapes(Translations& translations) {
                        {"split", Split},
                        {"split_with_sizes", Split},
                        {"unbind", Split},
-                       {"expand", Expand}});
+                       {"expand", Expand},
+                       {"expand_as", Expand},
+                       {"repeat", Repeat}});
 }
 
 }  // namespace partita::torch_export

@@ -4,7 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
+#include <functional>
+#include <limits>
 
 #include "graph/value/dtype.h"
 #include "graph/value/node_name.h"
@@ -14,7 +15,7 @@ namespace partita::torch_export {
 namespace {
 
 // All floating types are computed in the run's precision.
-absl::StatusOr<DType> TypeOf(ScalarType type) {
+absl::StatusOr<DType> StoredAs(ScalarType type) {
   switch (type) {
     case ScalarType::kF16:
     case ScalarType::kF32:
@@ -61,14 +62,8 @@ Attributes Begins(Beginning beginning, const Shape& shape) {
 
 }  // namespace
 
-Order InOrder(size_t rank) {
-  Order order(rank);
-  std::iota(order.begin(), order.end(), 0);
-  return order;
-}
-
-Translator::Translator(const ExportedProgram& program, const OpRegistry& registry)
-    : program_(program), registry_(registry), assembler_(registry) {
+Translator::Translator(const ExportedProgram& program, const OpRegistry& registry, const std::vector<bool>& needed)
+    : program_(program), registry_(registry), assembler_(registry), constants_(program, needed) {
   for (const Input& input : program.inputs) {
     inputs_[input.name] = &input;
     const auto meta = program.tensors.find(input.name);
@@ -79,6 +74,9 @@ Translator::Translator(const ExportedProgram& program, const OpRegistry& registr
 
 absl::StatusOr<Imported> Translator::Get(const std::string& name) {
   if (const auto found = values_.find(name); found != values_.end()) return found->second;
+  if (const Constant* const constant = constants_.Find(name); constant != nullptr) {
+    return Placed(*constant, InOrder(constant->shape.size()), name);
+  }
   const auto input = inputs_.find(name);
   if (input == inputs_.end()) return InvalidArgument("value {} was not translated", Quoted(name));
   if (input->second->kind == InputKind::kUser) {
@@ -86,6 +84,60 @@ absl::StatusOr<Imported> Translator::Get(const std::string& name) {
     return values_[name] = std::move(added);
   }
   return GetParameter(name, InOrder(IsKnown(name) ? SizesOf(name).size() : 0), Beginning::kWeights);
+}
+
+absl::StatusOr<Imported> Translator::Placed(const Constant& constant, const Order& order, const std::string& name) {
+  if (constant.counts_samples) return InvalidArgument("it computes with the numbers of samples");
+  const Constant ordered = constant.Permuted(order);
+  std::vector<double> values = ordered.values();
+  const bool is_float = IsFloat(constant.type) || constant.type == ScalarType::kBool;
+  // -infinity, of masks that are added to scores, is the logarithm of 0.
+  constexpr double kNever = -std::numeric_limits<double>::infinity();
+  std::vector<double> seen(values.size(), 1);
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (values[i] == kNever) seen[i] = values[i] = 0;
+  }
+  ASSIGN_OR_RETURN(std::string node, Values(name, is_float ? DType::kF32 : DType::kI32, ordered.shape, values));
+  if (std::ranges::find(seen, 0) != seen.end()) {
+    ASSIGN_OR_RETURN(const std::string mask, Values(name + ".seen", DType::kF32, ordered.shape, seen));
+    std::string& masked = made_[node + " where " + mask];
+    if (masked.empty()) {
+      ASSIGN_OR_RETURN(const std::string log, Add(name + ".log", "log", {mask}));
+      ASSIGN_OR_RETURN(masked, Add(name + ".masked", "add", {node, log}));
+    }
+    node = masked;
+  }
+  Constant copy = constant;  // what is written into the constant afterwards does not change the node
+  copy.storage = std::make_shared<std::vector<double>>(*constant.storage);
+  constant_nodes_.emplace(node, std::move(copy));
+  return Imported{std::move(node), order};
+}
+
+absl::StatusOr<std::string> Translator::Values(const std::string& name, DType type, const Shape& shape,
+                                               const std::vector<double>& values) {
+  std::string text;
+  for (size_t i = 0; i < values.size();) {
+    size_t end = i;
+    while (end < values.size() && values[end] == values[i]) ++end;
+    if (!std::isfinite(values[i]))
+      return InvalidArgument("a constant has the element {}; it must be finite", values[i]);
+    text += fmt::format("{}{}", text.empty() ? "" : ",", values[i]);
+    if (end - i > 1) text += fmt::format("x{}", end - i);
+    i = std::max(end, i + 1);
+  }
+  Attributes attributes = {{"dtype", std::string(partita::Name(type))}, {"shape", shape}};
+  const std::string key = fmt::format("{} {} {}", partita::Name(type), ToString(shape), text);
+  if (const auto found = made_.find(key); found != made_.end()) return found->second;
+  if (std::ranges::adjacent_find(values, std::not_equal_to<>()) == values.end() && !values.empty()) {
+    attributes.Set("value", values[0]);
+    ASSIGN_OR_RETURN(std::string node, Add(name, "constant", {}, std::move(attributes)));
+    return made_[key] = std::move(node);
+  }
+  attributes.Set("initializer", std::string("values"));
+  attributes.Set("values", std::move(text));
+  ASSIGN_OR_RETURN(std::string node, Add(name, "state", {}, std::move(attributes)));
+  states_.push_back({node, InOrder(shape.size()), values});
+  return made_[key] = std::move(node);
 }
 
 absl::StatusOr<Imported> Translator::GetParameter(const std::string& name, const Order& order, Beginning beginning) {
@@ -120,7 +172,7 @@ absl::StatusOr<Imported> Translator::GetState(const std::string& name, double be
 absl::StatusOr<Imported> Translator::AddState(const Input& input, const std::string& op, const Order& order,
                                               Attributes attributes) {
   const TensorMeta& meta = MetaOf(input.name);
-  ASSIGN_OR_RETURN(const DType type, TypeOf(meta.type));
+  ASSIGN_OR_RETURN(const DType type, StoredAs(meta.type));
   if (order.size() != meta.sizes.size()) {
     return InvalidArgument("parameter {} has {} dimensions; expected {}", Quoted(input.target), meta.sizes.size(),
                            order.size());
@@ -129,14 +181,14 @@ absl::StatusOr<Imported> Translator::AddState(const Input& input, const std::str
   attributes.Set("shape", Numbers(InOrderOf(meta.sizes, order)));
   ASSIGN_OR_RETURN(std::string node, Add(input.target, op, {}, std::move(attributes)));
   if (node != input.target) return InvalidArgument("parameter {} is there twice", Quoted(input.target));
-  states_.push_back({node, order});
+  states_.push_back({node, order, {}});
   return Imported{std::move(node), order};
 }
 
 absl::StatusOr<Imported> Translator::AddInput(const Input& input) {
   if (!IsKnown(input.name)) return InvalidArgument("input {} has no sizes", Quoted(input.name));
   const TensorMeta& meta = MetaOf(input.name);
-  ASSIGN_OR_RETURN(const DType type, TypeOf(meta.type));
+  ASSIGN_OR_RETURN(const DType type, StoredAs(meta.type));
   if (meta.sizes.empty()) return InvalidArgument("input {} is a scalar; expected a batch", Quoted(input.name));
   const Order order =
       images_.contains(input.name) && meta.sizes.size() == 4 ? kChannelsLast : InOrder(meta.sizes.size());
@@ -155,15 +207,12 @@ absl::StatusOr<std::string> Translator::Add(const std::string& name, const std::
   return unique;
 }
 
-bool Translator::TakesAttribute(const std::string& op, const std::string& attribute) const {
-  const OpDefinition* const definition = registry_.Find(op);
-  return definition != nullptr && std::ranges::any_of(definition->attributes, [&](const AttributeDefinition& own) {
-           return own.name == attribute;
-         });
-}
-
 Shape Translator::ShapeOf(const std::string& node) const {
   return assembler_.graph().type(assembler_.graph().Find(node)).shape;
+}
+
+DType Translator::TypeOf(const std::string& node) const {
+  return assembler_.graph().type(assembler_.graph().Find(node)).dtype;
 }
 
 absl::StatusOr<std::string> Translator::Reshape(const std::string& node, const std::vector<Size>& sizes,
@@ -182,6 +231,10 @@ absl::StatusOr<Imported> Translator::In(const Imported& value, const Order& orde
   if (value.order == order) return value;
   if (value.rank() != order.size()) {
     return InvalidArgument("it has {} dimensions; expected {}", value.rank(), order.size());
+  }
+  if (const auto constant = constant_nodes_.find(value.node);
+      constant != constant_nodes_.end() && value.order == InOrder(value.rank())) {
+    return Placed(constant->second, order, name + ".constant");
   }
   const Shape shape = ShapeOf(value.node);
   IntList permutation;
@@ -236,25 +289,61 @@ absl::StatusOr<Imported> Translator::Exchanged(const Imported& value, const Orde
   return Imported{std::move(node), order};
 }
 
-void Translator::Bind(const std::string& name, Imported value) {
-  if (!batch_symbol_.empty() && IsKnown(name) && !value.order.empty() && value.order[0] == 0 &&
-      SizesOf(name)[0].symbol == batch_symbol_ &&
-      IsFloating(assembler_.graph().type(assembler_.graph().Find(value.node)).dtype)) {
-    batched_ = value.node;
-  }
-  values_[name] = std::move(value);
-}
+void Translator::Bind(const std::string& name, Imported value) { values_[name] = std::move(value); }
 
 absl::StatusOr<std::string> Translator::BatchOfZeros(size_t rank, const std::string& name) {
-  if (batched_.empty()) return InvalidArgument("it repeats a value for each sample before any sample was read");
-  const size_t dimensions = ShapeOf(batched_).size();
+  std::string node;
+  for (const Input& input : program_.inputs) {
+    const bool batched = input.kind == InputKind::kUser && IsKnown(input.name) && !SizesOf(input.name).empty() &&
+                         SizesOf(input.name)[0].symbol == batch_symbol_;
+    if (!batched) continue;
+    ASSIGN_OR_RETURN(const Imported value, Get(input.name));
+    node = value.node;
+    break;
+  }
+  if (node.empty()) return InvalidArgument("it repeats a value for each sample, and no input has samples");
+  const size_t dimensions = ShapeOf(node).size();
   IntList begins(dimensions, 0), sizes(dimensions, 1);
   sizes[0] = -1;
-  ASSIGN_OR_RETURN(std::string node, Add(name + ".sample", "slice", {batched_}, {{"begin", begins}, {"size", sizes}}));
+  ASSIGN_OR_RETURN(node, Add(name + ".sample", "slice", {node}, {{"begin", begins}, {"size", sizes}}));
   Shape shape(rank, 1);
   shape[0] = -1;
   ASSIGN_OR_RETURN(node, Add(name + ".column", "reshape", {node}, {{"shape", shape}}));
+  ASSIGN_OR_RETURN(node, AsFloats(node, name));
   return Add(name + ".zeros", "scale", {node}, {{"factor", 0.0}});
+}
+
+absl::StatusOr<std::string> Translator::AsFloats(const std::string& node, const std::string& name) {
+  if (IsFloating(TypeOf(node))) return node;
+  return Add(name + ".floats", "cast", {node}, {{"dtype", std::string("f32")}});
+}
+
+absl::StatusOr<Imported> Translator::Whole(const std::string& value, const std::string& name) {
+  ASSIGN_OR_RETURN(Imported whole, Get(value));
+  if (batch_symbol_.empty() || !IsKnown(value) || whole.order.empty()) return whole;
+  const std::vector<Size>& sizes = SizesOf(value);
+  if (sizes[0].symbol != batch_symbol_ || sizes[0].value == 1) return whole;
+  const auto at = std::ranges::find(whole.order, 0) - whole.order.begin();
+  if (ShapeOf(whole.node)[static_cast<size_t>(at)] != 1) return whole;
+  if (at != 0) {
+    ASSIGN_OR_RETURN(whole, In(whole, InOrder(whole.rank()), name));
+  }
+  ASSIGN_OR_RETURN(const std::string zeros, BatchOfZeros(whole.rank(), name));
+  const DType type = TypeOf(whole.node);
+  ASSIGN_OR_RETURN(whole.node, AsFloats(whole.node, name));
+  ASSIGN_OR_RETURN(whole.node, Add(name + ".whole", "add", {whole.node, zeros}));
+  if (!IsFloating(type)) {
+    ASSIGN_OR_RETURN(whole.node,
+                     Add(name + ".integers", "cast", {whole.node}, {{"dtype", std::string(partita::Name(type))}}));
+  }
+  return whole;
+}
+
+Order WithLast(const Order& order, int dimension) {
+  Order ordered = order;
+  std::erase(ordered, dimension);
+  ordered.push_back(dimension);
+  return ordered;
 }
 
 std::string OpOf(const std::string& target) {
@@ -275,7 +364,11 @@ Translate FindTranslation(const std::string& target) {
     auto* const all = new Translations;
     AddElementwise(*all);
     AddShapes(*all);
+    AddIndices(*all);
+    AddImages(*all);
+    AddNorms(*all);
     AddLayers(*all);
+    AddLosses(*all);
     AddReductions(*all);
     return all;
   }();

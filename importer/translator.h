@@ -15,15 +15,15 @@
 #include "absl/status/statusor.h"
 #include "graph/ir/op_definition.h"
 #include "graph/read/graph_assembler.h"
+#include "importer/constants.h"
 #include "importer/exported_program.h"
 
 namespace partita::torch_export {
 
-// Our dimension j is PyTorch's dimension order[j].
-using Order = std::vector<int>;
-Order InOrder(size_t rank);  // 0, 1, 2, ...
 // [n,c,h,w] as [n,h,w,c].
 inline const Order kChannelsLast = {0, 2, 3, 1};
+// The order with that dimension of PyTorch last, and the others as they were.
+Order WithLast(const Order& order, int dimension);
 
 struct Imported {
   std::string node;  // of the graph
@@ -35,16 +35,17 @@ struct Imported {
 // What a parameter begins with where nothing is loaded: as the layers of torch.nn that have such a parameter.
 enum class Beginning : uint8_t { kWeights, kOnes, kZeros, kTable };
 
-// A parameter or a buffer of the graph: its name there is that in the module.
+// A parameter or a buffer of the graph: its name there is that in the module. Or a constant, with a name of its own.
 struct ImportedState {
   std::string name;
-  Order order;  // of the graph's tensor
+  Order order;                 // of the graph's tensor
+  std::vector<double> values;  // of a constant, in this order; else empty
 };
 
 class Translator {
  public:
-  // Both must outlive it.
-  Translator(const ExportedProgram& program, const OpRegistry& registry);
+  // Both must outlive it. `needed`: the nodes that will be translated.
+  Translator(const ExportedProgram& program, const OpRegistry& registry, const std::vector<bool>& needed);
   // User inputs that convolutions and pools read: their channels are last.
   void SetImages(std::set<std::string> names) { images_ = std::move(names); }
 
@@ -52,6 +53,13 @@ class Translator {
   absl::StatusOr<Imported> Get(const std::string& name);
   absl::StatusOr<Imported> GetParameter(const std::string& name, const Order& order, Beginning beginning);
   absl::StatusOr<Imported> GetState(const std::string& name, double begin);
+  // nullptr: the value depends on inputs or parameters.
+  const Constant* ConstantOf(const std::string& name) { return constants_.Find(name); }
+  Constants& constants() { return constants_; }
+  // Elements that no input changes, as a state that begins with them and that nothing updates, or, where all are equal,
+  // as a constant. Equal ones are one node. kInvalidArgument: infinities or numbers that an i32 does not hold.
+  absl::StatusOr<std::string> Values(const std::string& name, DType type, const Shape& shape,
+                                     const std::vector<double>& values);
   // What later nodes read under that name of PyTorch.
   void Bind(const std::string& name, Imported value);
 
@@ -59,7 +67,6 @@ class Translator {
   absl::StatusOr<std::string> Add(const std::string& name, const std::string& op,
                                   const std::vector<std::string>& inputs, Attributes attributes = {});
   bool Has(const std::string& op) const { return registry_.Find(op) != nullptr; }
-  bool TakesAttribute(const std::string& op, const std::string& attribute) const;
 
   // The value with its dimensions in that order; moved only if any but those of size 1 change places.
   absl::StatusOr<Imported> In(const Imported& value, const Order& order, const std::string& name);
@@ -68,10 +75,19 @@ class Translator {
 
   // Zeros [n,1,...] of the graph's batch, whatever it is.
   absl::StatusOr<std::string> BatchOfZeros(size_t rank, const std::string& name);
+  // The value of that name of PyTorch with all samples of the batch, also where they are equal.
+  absl::StatusOr<Imported> Whole(const std::string& value, const std::string& name);
+  // As floats; 0 and 1 if it is logical.
+  absl::StatusOr<std::string> AsFloats(const std::string& node, const std::string& name);
 
   // The sizes of PyTorch's value; those of a value in its order.
   const std::vector<Size>& SizesOf(const std::string& name) const { return program_.tensors.at(name).sizes; }
   Shape ShapeOf(const std::string& node) const;
+  DType TypeOf(const std::string& node) const;
+  bool IsUserInput(const std::string& name) const {
+    const auto input = inputs_.find(name);
+    return input != inputs_.end() && input->second->kind == InputKind::kUser;
+  }
   bool IsKnown(const std::string& name) const { return program_.tensors.contains(name); }
   const TensorMeta& MetaOf(const std::string& name) const { return program_.tensors.at(name); }
 
@@ -79,6 +95,8 @@ class Translator {
   GraphAssembler& assembler() { return assembler_; }
 
  private:
+  // A constant with its dimensions in that order.
+  absl::StatusOr<Imported> Placed(const Constant& constant, const Order& order, const std::string& name);
   absl::StatusOr<Imported> Exchanged(const Imported& value, const Order& order, const Shape& moved,
                                      const std::string& name);
   absl::StatusOr<Imported> AddInput(const Input& input);
@@ -92,8 +110,10 @@ class Translator {
   std::map<std::string, const Input*> inputs_;  // by name
   std::vector<ImportedState> states_;
   std::set<std::string> images_;
-  std::string batch_symbol_;  // the first size of the first user input, if it varies
-  std::string batched_;       // a node whose first dimension is the batch, of a floating type
+  Constants constants_;
+  std::map<std::string, std::string> made_;         // the nodes of constants, by type, shape and values
+  std::map<std::string, Constant> constant_nodes_;  // what these nodes are
+  std::string batch_symbol_;                        // the first size of the first user input, if it varies
 };
 
 // What translates the nodes of a target, "conv2d" of torch.ops.aten.conv2d.default. nullptr: nothing does.
@@ -109,7 +129,11 @@ bool IsInPlace(const std::string& target);
 using Translations = std::map<std::string, Translate>;
 void AddElementwise(Translations& translations);  // translate_elementwise.cc
 void AddShapes(Translations& translations);       // translate_shapes.cc
+void AddIndices(Translations& translations);      // translate_indices.cc
+void AddImages(Translations& translations);       // translate_images.cc
+void AddNorms(Translations& translations);        // translate_norms.cc
 void AddLayers(Translations& translations);       // translate_layers.cc
+void AddLosses(Translations& translations);       // translate_losses.cc
 void AddReductions(Translations& translations);   // translate_reductions.cc
 
 // Arguments of a node. Those that it lacks are the defaults.

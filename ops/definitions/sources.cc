@@ -68,6 +68,7 @@ Op StateLike(const std::string& name) {
       .Required("shape", IntList())
       .Required("initializer", "constant")
       .Attribute("scale", 1.0)
+      .Attribute("values", "")
       .Rules(StateRules);
 }
 

@@ -1,8 +1,10 @@
 #include "ops/values/initializer.h"
 
+#include <charconv>
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <string_view>
 
 #include "ops/forms/op_checks.h"
 #include "runtime/base/bf16.h"
@@ -31,8 +33,55 @@ Fans FansOf(const Shape& shape) {
   return {size(1) * size(2) * size(3), size(0) * size(1) * size(2)};
 }
 
+constexpr char kValues[] = "values";
+
 bool NeedsFans(const std::string& initializer) {
-  return initializer != "constant" && initializer != "uniform" && initializer != "normal";
+  return initializer != "constant" && initializer != kValues && initializer != "uniform" && initializer != "normal";
+}
+
+// The number at the front of the text, which loses it; none: something else stands there.
+template <typename T>
+bool TakeNumber(std::string_view& text, T& number) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc()) return false;
+  text.remove_prefix(static_cast<size_t>(end - text.data()));
+  return true;
+}
+
+// "0,1.5x3,-2": numbers between commas, each of them so often as stands behind its x. Those of an element type and
+// exactly `count`.
+absl::StatusOr<std::vector<double>> ParseValues(std::string_view text, DType dtype, int64_t count) {
+  const std::string_view whole = text;
+  std::vector<double> values;
+  while (!text.empty()) {
+    const size_t at = whole.size() - text.size();
+    double value = 0;
+    int64_t times = 1;
+    bool good = (at == 0 || (text.front() == ',' && text.size() > 1)) && !text.starts_with("x");
+    if (good && at > 0) text.remove_prefix(1);
+    good = good && TakeNumber(text, value);
+    if (good && text.starts_with('x')) {
+      text.remove_prefix(1);
+      good = TakeNumber(text, times) && times >= 1;
+    }
+    if (!good || (!text.empty() && text.front() != ',')) {
+      return InvalidArgument("attribute values has '{}' at position {}; expected numbers between commas, as 1,0x3",
+                             std::string(whole.substr(at, 20)), at);
+    }
+    RETURN_IF_ERROR(CheckConstant(kValues, value, dtype));
+    if (times > count - static_cast<int64_t>(values.size())) {
+      return InvalidArgument("attribute values has more than the {} numbers of its shape", count);
+    }
+    values.insert(values.end(), static_cast<size_t>(times), value);
+  }
+  if (static_cast<int64_t>(values.size()) == count) return values;
+  return InvalidArgument("attribute values has {} numbers; its shape has {}", values.size(), count);
+}
+
+absl::StatusOr<std::vector<double>> ValuesOf(const Attributes& attributes, DType dtype, const Shape& shape) {
+  const Attribute* const text = attributes.Find(kValues);
+  if (text == nullptr) return InvalidArgument("initializer values needs the attribute values");
+  return ParseValues(std::get<std::string>(*text), dtype, Elements(shape));
 }
 
 Sampler SamplerOf(const std::string& initializer, double scale, const Shape& shape) {
@@ -89,16 +138,16 @@ void ForEachRow(const Shape& global, const Box& box, const std::function<void(ui
 }
 
 template <typename T>
-void Fill(Drawer drawer, const Shape& global, const Box& box, T* data) {
+void Fill(const std::function<double(uint64_t)>& value_at, const Shape& global, const Box& box, T* data) {
   ForEachRow(global, box, [&](uint64_t first, int64_t count) {
-    for (int64_t i = 0; i < count; ++i) *data++ = static_cast<T>(drawer.Draw(first + i));
+    for (int64_t i = 0; i < count; ++i) *data++ = static_cast<T>(value_at(first + i));
   });
 }
 
 }  // namespace
 
 std::vector<std::string> InitializerNames() {
-  return {"constant", "uniform", "normal", "he_normal", "he_uniform", "glorot_normal", "glorot_uniform"};
+  return {"constant", "values", "uniform", "normal", "he_normal", "he_uniform", "glorot_normal", "glorot_uniform"};
 }
 
 absl::Status CheckConstant(const std::string& attribute, double value, DType dtype) {
@@ -122,9 +171,11 @@ absl::Status CheckInitializer(const Attributes& attributes, DType dtype, const S
   const std::string& initializer = attributes.String("initializer");
   const double scale = attributes.Float("scale");
   if (initializer == "constant") return CheckConstant("scale", scale, dtype);
+  if (initializer == kValues) return ValuesOf(attributes, dtype, shape).status();
   RETURN_IF_ERROR(CheckPositive(attributes, "scale"));
   if (!IsFloating(dtype)) {
-    return InvalidArgument("initializer {} gives f32 or f64, not {}; constant is allowed", initializer, Name(dtype));
+    return InvalidArgument("initializer {} gives f32 or f64, not {}; constant and values are allowed", initializer,
+                           Name(dtype));
   }
   if (NeedsFans(initializer) && shape.size() != 2 && shape.size() != 4) {
     return InvalidArgument(
@@ -139,23 +190,30 @@ absl::Status CheckInitializer(const Attributes& attributes, DType dtype, const S
 absl::Status Initialize(const Attributes& attributes, DType dtype, const Shape& global, const Box& box, uint64_t seed,
                         const std::string& name, void* data) {
   RETURN_IF_ERROR(CheckInitializer(attributes, dtype, global));
-  const Sampler sampler = SamplerOf(attributes.String("initializer"), attributes.Float("scale"), global);
-  const Drawer drawer(sampler, PhiloxKey(seed, name));
+  const std::string& initializer = attributes.String("initializer");
+  std::vector<double> values;
+  std::function<double(uint64_t)> value_at = [&values](uint64_t index) { return values[index]; };
+  if (initializer == kValues) {
+    ASSIGN_OR_RETURN(values, ValuesOf(attributes, dtype, global));
+  } else {
+    Drawer drawer(SamplerOf(initializer, attributes.Float("scale"), global), PhiloxKey(seed, name));
+    value_at = [drawer](uint64_t index) mutable { return drawer.Draw(index); };
+  }
   switch (dtype) {
     case DType::kF32:
-      Fill(drawer, global, box, static_cast<float*>(data));
+      Fill(value_at, global, box, static_cast<float*>(data));
       break;
     case DType::kF64:
-      Fill(drawer, global, box, static_cast<double*>(data));
+      Fill(value_at, global, box, static_cast<double*>(data));
       break;
     case DType::kI32:
-      Fill(drawer, global, box, static_cast<int32_t*>(data));
+      Fill(value_at, global, box, static_cast<int32_t*>(data));
       break;
     case DType::kU8:
-      Fill(drawer, global, box, static_cast<uint8_t*>(data));
+      Fill(value_at, global, box, static_cast<uint8_t*>(data));
       break;
     case DType::kBF16:
-      Fill(drawer, global, box, static_cast<Bf16*>(data));
+      Fill(value_at, global, box, static_cast<Bf16*>(data));
       break;
   }
   return absl::OkStatus();

@@ -1,8 +1,10 @@
 // Initial values of parameters and states.
 //
 // An element's value depends on (seed, name of the state, its index in the global tensor) and on nothing else, so it is
-// equal under every split. Attributes `initializer` and `scale`:
+// equal under every split. Attributes `initializer`, `scale` and `values`:
 //   constant        scale
+//   values          the numbers of attribute `values`, in the order of the elements: "0,1.5x3,-2" are 0, three times
+//                   1.5 and -2
 //   uniform         in [-scale, scale)
 //   normal          scale * normal
 //   he_normal       scale * normal, variance 2 / fan_in        (He et al. 2015, section 2.2)

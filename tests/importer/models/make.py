@@ -136,6 +136,97 @@ class Language(nn.Module):
         return self.norm(x) @ self.table.weight.t()
 
 
+class Masked(nn.Module):
+    """Masks as transformers builds them: of places, of words that are padding, learned biases of relative places, and
+    labels that are shifted here."""
+
+    def __init__(self):
+        super().__init__()
+        self.table, self.places = nn.Embedding(11, 8, padding_idx=0), nn.Embedding(9, 8)
+        self.relative = nn.Parameter(torch.randn(2, 11) * 0.3)
+        self.rows = nn.Embedding(11, 2)
+        self.register_buffer("nearness", (torch.arange(6)[:, None] - torch.arange(6)[None]).abs(), persistent=False)
+        self.register_buffer("scale", torch.tensor([0.5, 2.0]))
+        self.qkv, self.out = nn.Linear(8, 24), nn.Linear(8, 8)
+        self.head = nn.Linear(8, 11)
+
+    def attend(self, x, mask):
+        q, k, v = (t.view(-1, 6, 2, 4).transpose(1, 2) for t in self.qkv(x).split(8, 2))
+        y = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, scale=0.4)
+        return x + self.out(y.transpose(1, 2).flatten(2))
+
+    def forward(self, words):
+        n, length = words.shape
+        x = self.table(words) + self.places(torch.arange(length, device=words.device) + 2)
+        segments = torch.zeros(length, dtype=torch.long).expand(n, length)
+        x = x + self.places(segments)
+        # Causal: places of queries and keys compared, for every sample.
+        at = torch.arange(length)
+        causal = (at[None, :] <= at[:, None])[None, None].expand(n, -1, -1, -1)
+        x = self.attend(x, causal)
+        # Words that are padding: the mask is indexed by samples and places, and joined with the causal one.
+        seen = (words != 0).to(torch.bool)
+        samples = torch.arange(n)[:, None, None, None]
+        padded = seen[samples, at[None, None, None, :]] & causal
+        x = self.attend(x, padded)
+        # A learned bias of relative places, by indices of a parameter and by a table; near places only.
+        index = at[:, None] - at[None, :] + 5
+        bias = self.relative[:, index] * self.scale.view(2, 1, 1) + self.rows(index).permute(2, 0, 1)
+        far = self.nearness > 3
+        bias = bias.masked_fill(far, float("-inf"))
+        x = self.attend(x, bias.unsqueeze(0))
+        x = self.attend(x, torch.zeros(length, length).masked_fill(far, float("-inf")).double())
+        # Means over the words that are not padding.
+        weights = seen.to(x.dtype).unsqueeze(-1)
+        x = x + ((x * weights).sum(1) / weights.sum(1).clamp(min=1)).unsqueeze(1)
+        return self.head(torch.where(seen.unsqueeze(-1), x, 0.5 * x))
+
+
+class Sizes(nn.Module):
+    """Images that grow and shrink: resizing, transposed convolutions, padding, shifted windows, group norms."""
+
+    def __init__(self):
+        super().__init__()
+        self.stem = nn.Conv2d(3, 4, 3, stride=2)
+        self.group, self.instance = nn.GroupNorm(2, 4), nn.InstanceNorm2d(4, affine=True)
+        self.up, self.wide = nn.ConvTranspose2d(4, 4, 2, 2), nn.ConvTranspose2d(4, 4, 4, 2, 1, output_padding=1)
+        self.weight = nn.Parameter(torch.randn(4, 4, 3, 3) * 0.3)
+        self.gain = nn.Parameter(torch.randn(4) * 0.3 + 1)
+        self.line = nn.BatchNorm1d(4)
+        self.head = nn.Linear(4 * 6, 7)
+
+    def forward(self, image):
+        x = self.group(self.stem(F.pad(image, (1, 2, 0, 1))))
+        up = self.instance(self.up(x))
+        x = F.interpolate(x, scale_factor=2, mode="bilinear", align_corners=False) + 0.5 * up
+        x = x + F.interpolate(F.max_pool2d(x, 2), size=x.shape[2:], mode="nearest")
+        x = x + F.interpolate(F.avg_pool2d(x, 4), size=x.shape[2:], mode="bicubic", align_corners=True)
+        x = torch.roll(x, (-3, 2), (2, 3)).flip(3)
+        # Weights that are standardized before they are used.
+        weight = F.batch_norm(self.weight.reshape(1, 4, -1), None, None, weight=self.gain * 0.2, training=True, eps=1e-6)
+        x = F.conv2d(F.pad(x, (1, 1, 1, 1), mode="reflect"), weight.reshape_as(self.weight))
+        x = self.wide(x)[:, :, 1::3, ::2]
+        x = self.line(x.flatten(2)).view(x.shape)
+        return self.head(F.adaptive_avg_pool2d(x, (3, 2)).flatten(1))
+
+
+class Statistics(nn.Module):
+    """Reductions, and functions of them."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.head = nn.Linear(6, 12), nn.Linear(12, 7)
+
+    def forward(self, x):
+        x = self.first(x)
+        y = x.view(-1, 3, 4)
+        z = (y - y.mean(2, keepdim=True)) / (y.std(2, keepdim=True) + 0.1) + y.var((1, 2), correction=0, keepdim=True)
+        z = z + F.softplus(y) - F.elu(y, 0.7) + y.amax((1, 2), keepdim=True) - y.min(2, keepdim=True)[0]
+        z = z + y.cumsum(1) / (torch.linalg.vector_norm(y, dim=2, keepdim=True) + 1) + F.normalize(y, p=1, dim=1)
+        z = z + y.repeat(1, 2, 1)[:, 1:4] + torch.minimum(y, 0.5 * z) ** 3 + torch.addcmul(y, z, y, value=0.3)
+        return self.head(z.flatten(1) + torch.arange(12, dtype=torch.float64).cos())
+
+
 class Trained(nn.Module):
     def __init__(self, model, loss):
         super().__init__()
@@ -147,6 +238,18 @@ class Trained(nn.Module):
 
 def classes(logits, label):
     return F.cross_entropy(logits, label, label_smoothing=0.1)
+
+
+def shifted(logits, label):
+    label = F.pad(label, (0, 1), value=-100)[:, 1:].contiguous()
+    return F.cross_entropy(logits.reshape(-1, logits.shape[-1]), label.view(-1), ignore_index=-100)
+
+
+def several(logits, label):
+    target = F.one_hot(torch.arange(7), 7).to(logits.dtype)[None, 3] * 0.5 + torch.sigmoid(logits).detach() * 0.5
+    nll = F.nll_loss(F.log_softmax(logits, 1), label)
+    parts = F.binary_cross_entropy_with_logits(logits, target) + F.smooth_l1_loss(logits, target, beta=0.5)
+    return nll + parts + F.l1_loss(logits, target) + F.huber_loss(logits, target, delta=0.8, reduction="sum") / 30
 
 
 def words(logits, label):
@@ -227,6 +330,11 @@ def main():
     make("windows", Windows, classes, image, label)
     make("transformer", Transformer, classes, image, label)
     make("language", Language, words, torch.randint(0, 11, (BATCH, 6)), torch.randint(0, 11, (BATCH, 6)))
+    words_of = torch.randint(1, 11, (BATCH, 6))
+    words_of[0, 4:], words_of[3, 2:] = 0, 0
+    make("masked", Masked, shifted, words_of, torch.randint(0, 11, (BATCH, 6)))
+    make("sizes", Sizes, classes, image, label)
+    make("statistics", Statistics, several, torch.randn(BATCH, 6).double(), label)
     make_refused()
 
 

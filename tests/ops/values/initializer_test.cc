@@ -1,5 +1,6 @@
 #include "ops/values/initializer.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -34,6 +35,35 @@ Moments MomentsOf(const std::vector<double>& values) {
   }
   m.deviation = std::sqrt(m.deviation);
   return m;
+}
+
+Attributes Values(const std::string& values) {
+  return {{"initializer", std::string("values")}, {"scale", 1.0}, {"values", values}};
+}
+
+TEST(Initialize, TakesNumbersInTheOrderOfTheElements) {
+  EXPECT_EQ(Whole(Values("0,1.5x3,-2,1e-3"), {2, 3}), (std::vector<double>{0, 1.5, 1.5, 1.5, -2, 1e-3}));
+  std::vector<int32_t> part(4);
+  // Columns 1 and 2 of both rows.
+  ASSERT_TRUE(Initialize(Values("0,1,2,3,4,5"), DType::kI32, {2, 3}, Box{{0, 1}, {2, 2}}, 7, "w", part.data()).ok());
+  EXPECT_EQ(part, (std::vector<int32_t>{1, 2, 4, 5}));
+}
+
+TEST(CheckInitializer, RefusesNumbersThatAreNotThoseOfTheShape) {
+  const auto refusal = [](const std::string& values, DType dtype = DType::kF32) {
+    return std::string(CheckInitializer(Values(values), dtype, {2, 2}).message());
+  };
+  EXPECT_EQ(refusal("1x4"), "");
+  EXPECT_EQ(refusal("1,2,3"), "attribute values has 3 numbers; its shape has 4");
+  EXPECT_EQ(refusal(""), "attribute values has 0 numbers; its shape has 4");
+  EXPECT_EQ(refusal("1,2,3,4,5"), "attribute values has more than the 4 numbers of its shape");
+  EXPECT_EQ(refusal("1x9000000000000000000"), "attribute values has more than the 4 numbers of its shape");
+  EXPECT_EQ(refusal("0.5x4", DType::kI32),
+            "attribute values is 0.5; an i32 holds whole numbers from -2147483648 to 2147483647");
+  EXPECT_EQ(refusal("nanx4"), "attribute values is nan; it must be finite");
+  for (const char* const values : {"1,,2,3", ",1,2,3", "1,2,3,4,", "1;2;3;4", "1x0,1x4", "1x-1,2", "1x", "x4", "a"}) {
+    EXPECT_THAT(refusal(values), testing::HasSubstr("expected numbers between commas, as 1,0x3")) << values;
+  }
 }
 
 TEST(Initialize, HasTheVarianceOfItsFans) {

@@ -1,0 +1,116 @@
+// Computes the results of one node of an exported program whose operands are constants, as PyTorch does.
+#ifndef PARTITA_IMPORTER_EVALUATION_H_
+#define PARTITA_IMPORTER_EVALUATION_H_
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "graph/value/node_name.h"
+#include "importer/constants.h"
+#include "importer/translator.h"
+#include "runtime/base/status.h"
+
+namespace partita::torch_export {
+
+class Evaluation {
+ public:
+  Evaluation(const ExportedProgram& program, Constants& constants, const Node& node)
+      : program_(program), constants_(constants), node_(node), op_(OpOf(node.target)) {
+    if (IsInPlace(node.target)) op_.pop_back();
+  }
+
+  absl::StatusOr<std::vector<Constant>> Run();
+  static bool Computes(const std::string& op);
+
+ private:
+  using One = absl::StatusOr<Constant>;
+  using Way = One (Evaluation::*)();
+  static const std::map<std::string, Way>& Ways();
+
+  const TensorMeta& meta() const { return program_.tensors.at(node_.outputs[0]); }
+  // The result's, where what varies with the batch has size 1.
+  Shape ResultShape() const { return Dense(meta(), {}).shape; }
+  One Of(const std::string& argument) const {
+    ASSIGN_OR_RETURN(const std::string name, TensorOf(node_, argument));
+    return *constants_.Find(name);
+  }
+  One Self() const { return Of(node_.arguments.contains("self") ? "self" : "input"); }
+  // A tensor, or a number, as often as the result has elements.
+  absl::StatusOr<std::vector<double>> Operand(const std::string& argument) const {
+    const Shape shape = ResultShape();
+    if (OptionalTensorOf(node_, argument).empty()) {
+      const auto found = node_.arguments.find(argument);
+      const bool* const truth = found == node_.arguments.end() ? nullptr : std::get_if<bool>(&found->second);
+      if (truth == nullptr && !IsNumber(node_, argument)) {
+        return InvalidArgument("argument {} is no number", Quoted(argument));
+      }
+      const double value = truth != nullptr ? static_cast<double>(*truth) : NumberOf(node_, argument, 0);
+      return std::vector<double>(static_cast<size_t>(Elements(shape)), value);
+    }
+    ASSIGN_OR_RETURN(const Constant constant, Of(argument));
+    if (constant.counts_samples) return InvalidArgument("it computes with the numbers of samples");
+    if (constant.shape.size() > shape.size()) return InvalidArgument("its operand has more dimensions than its result");
+    return Broadcast(constant, shape);
+  }
+  absl::StatusOr<int> Dimension(const Constant& of, const std::string& argument, int64_t otherwise) const {
+    return DimensionOf(IntegerOf(node_, argument, otherwise), of.shape.size());
+  }
+  absl::StatusOr<std::vector<Constant>> List(const std::string& argument) const;
+
+  One Filled(double value) const {
+    return Dense(meta(), std::vector<double>(static_cast<size_t>(Elements(ResultShape())), value));
+  }
+  One Zeros() { return Filled(0); }
+  One Ones() { return Filled(1); }
+  One Full() { return Filled(NumberOf(node_, "fill_value", TruthOf("fill_value"))); }
+  One Scalar() { return Filled(NumberOf(node_, "s", TruthOf("s"))); }
+  double TruthOf(const std::string& argument) const { return SwitchOf(node_, argument, false) ? 1 : 0; }
+  One Range();
+  One Eye();
+
+  One View();
+  One Same() { return Self(); }
+  One Copy();
+  One Expand();
+  One Permute();
+  One Transpose();
+  One Slice();
+  One Select();
+
+  One OfOne(double (*function)(double));
+  One OfTwo(double (*function)(double, double));
+  One Where();
+  One MaskedFill();
+  One Clamp();
+  One Triangle();
+  One Concatenate();
+  One Stack();
+  One Repeat();
+  One Roll();
+  One Flip();
+  One CumulativeSum();
+  One Difference();
+  One Reduce();
+  One Index();
+  One IndexSelect();
+  One Gather();
+  One Pad();
+  absl::StatusOr<std::vector<Constant>> Parts();
+
+  // The elements of `of` whose index the function gives, for each of the result.
+  One Taken(const Constant& of, const std::function<IntList(const IntList&)>& index) const;
+  // Writes a result into the memory of the first operand.
+  One Written(const Constant& result) const;
+
+  const ExportedProgram& program_;
+  Constants& constants_;
+  const Node& node_;
+  std::string op_;
+};
+
+}  // namespace partita::torch_export
+
+#endif  // PARTITA_IMPORTER_EVALUATION_H_

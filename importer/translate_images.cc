@@ -1,0 +1,205 @@
+// Images that become larger or smaller: resizing, transposed convolutions, pools to a given size.
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "importer/moves.h"
+#include "importer/translator.h"
+#include "runtime/base/status.h"
+
+namespace partita::torch_export {
+namespace {
+
+absl::Status AdaptivePool(Translator& translator, const Node& node) {
+  const std::string& name = node.outputs[0];
+  ASSIGN_OR_RETURN(const std::string self, TensorOf(node, "self"));
+  ASSIGN_OR_RETURN(Imported x, translator.Get(self));
+  if (x.rank() != 4 || !translator.IsKnown(name))
+    return InvalidArgument("its input has {} dimensions; expected 4", x.rank());
+  ASSIGN_OR_RETURN(x, translator.In(x, kChannelsLast, name));
+  const Shape shape = translator.ShapeOf(x.node);
+  const std::vector<Size>& result = translator.SizesOf(name);
+  IntList kernel;
+  for (int d = 0; d < 2; ++d) {
+    const int64_t size = shape[1 + d], made = result[2 + d].value;
+    if (made >= 1 && size % made == 0) {
+      kernel.push_back(size / made);
+      continue;
+    }
+    // Means of windows that are not equally long.
+    std::vector<double> matrix(static_cast<size_t>(made * size), 0);
+    for (int64_t i = 0; i < made; ++i) {
+      const int64_t begin = i * size / made, end = ((i + 1) * size + made - 1) / made;
+      for (int64_t k = begin; k < end; ++k) {
+        matrix[static_cast<size_t>(i * size + k)] = 1 / static_cast<double>(end - begin);
+      }
+    }
+    ASSIGN_OR_RETURN(x, Mixed(translator, x, 2 + d, matrix, name + ".windows"));
+    kernel.push_back(1);
+  }
+  if (kernel == IntList{1, 1}) {
+    translator.Bind(name, std::move(x));
+    return absl::OkStatus();
+  }
+  ASSIGN_OR_RETURN(x.node, translator.Add(name, "average_pool", {x.node}, {{"kernel", kernel}, {"stride", kernel}}));
+  translator.Bind(name, std::move(x));
+  return absl::OkStatus();
+}
+
+// How a dimension of `size` elements becomes one of `made`, as PyTorch computes it: each new element is a sum of old
+// ones. `scale` is that of the caller, 0: the ratio of the sizes.
+class Resizing {
+ public:
+  Resizing(int64_t size, int64_t made, double scale, bool align_corners)
+      : size_(size), made_(made), align_(align_corners), matrix_(static_cast<size_t>(size * made), 0) {
+    if (align_) {
+      step_ = made > 1 ? static_cast<double>(size - 1) / static_cast<double>(made - 1) : 0;
+    } else {
+      step_ = scale > 0 ? 1 / scale : static_cast<double>(size) / static_cast<double>(made);
+    }
+  }
+
+  std::vector<double> Nearest(bool exact) && {
+    for (int64_t i = 0; i < made_; ++i) {
+      const double at = (static_cast<double>(i) + (exact ? 0.5 : 0)) * step_;
+      Add(i, static_cast<int64_t>(std::floor(at)), 1);
+    }
+    return std::move(matrix_);
+  }
+
+  std::vector<double> Linear() && {
+    for (int64_t i = 0; i < made_; ++i) {
+      const double at = std::max(0.0, Place(i));
+      const auto below = std::min<int64_t>(static_cast<int64_t>(at), size_ - 1);
+      const double weight = at - static_cast<double>(below);
+      Add(i, below, 1 - weight);
+      Add(i, below + 1, weight);
+    }
+    return std::move(matrix_);
+  }
+
+  // Keys' cubic convolution with a = -0.75.
+  std::vector<double> Cubic() && {
+    constexpr double kA = -0.75;
+    for (int64_t i = 0; i < made_; ++i) {
+      const double at = Place(i), below = std::floor(at);
+      for (int k = -1; k <= 2; ++k) {
+        const double x = std::abs(at - below - k);
+        const double weight =
+            x <= 1 ? ((kA + 2) * x - (kA + 3)) * x * x + 1 : ((kA * x - 5 * kA) * x + 8 * kA) * x - 4 * kA;
+        Add(i, static_cast<int64_t>(below) + k, weight);
+      }
+    }
+    return std::move(matrix_);
+  }
+
+ private:
+  double Place(int64_t i) const {
+    const auto at = static_cast<double>(i);
+    return align_ ? step_ * at : step_ * (at + 0.5) - 0.5;
+  }
+  void Add(int64_t row, int64_t column, double weight) {
+    matrix_[static_cast<size_t>(row * size_ + std::clamp<int64_t>(column, 0, size_ - 1))] += weight;
+  }
+
+  int64_t size_, made_;
+  bool align_;
+  double step_ = 1;
+  std::vector<double> matrix_;
+};
+
+absl::Status Resize(Translator& translator, const Node& node) {
+  const std::string &name = node.outputs[0], op = OpOf(node.target);
+  ASSIGN_OR_RETURN(const std::string self, TensorOf(node, node.arguments.contains("self") ? "self" : "input"));
+  ASSIGN_OR_RETURN(Imported x, translator.Get(self));
+  if (x.rank() < 3 || x.rank() > 5 || !translator.IsKnown(name)) {
+    return InvalidArgument("its input has {} dimensions; expected 3 to 5", x.rank());
+  }
+  if (op.find("_aa") != std::string::npos) return InvalidArgument("resizing that is smoothed (antialias)");
+  ASSIGN_OR_RETURN(x, translator.In(x, WithLast(InOrder(x.rank()), 1), name));
+  const auto factors = node.arguments.find("scale_factors");
+  const auto* const scales =
+      factors == node.arguments.end() ? nullptr : std::get_if<std::vector<double>>(&factors->second);
+  constexpr const char* kScales[] = {"scales_d", "scales_h", "scales_w"};
+  for (size_t d = 2; d < x.rank(); ++d) {
+    const int64_t size = translator.SizesOf(self)[d].value, made = translator.SizesOf(name)[d].value;
+    const char* const own = x.rank() == 3 ? "scales" : kScales[d + 3 - x.rank()];
+    double scale = NumberOf(node, own, 0);
+    if (scales != nullptr && scales->size() == x.rank() - 2) scale = (*scales)[d - 2];
+    if (size < 1 || made < 1 || size * made > (int64_t{1} << 24))
+      return InvalidArgument("{} elements become {}", size, made);
+    Resizing resizing(size, made, scale, SwitchOf(node, "align_corners", false));
+    std::vector<double> matrix;
+    if (op.find("nearest") != std::string::npos) {
+      matrix = std::move(resizing).Nearest(op.find("exact") != std::string::npos);
+    } else if (op.find("cubic") != std::string::npos) {
+      matrix = std::move(resizing).Cubic();
+    } else {
+      matrix = std::move(resizing).Linear();
+    }
+    bool same = size == made;
+    for (int64_t i = 0; same && i < size; ++i) same = matrix[static_cast<size_t>(i * size + i)] == 1;
+    if (same) continue;
+    ASSIGN_OR_RETURN(x, Mixed(translator, x, static_cast<int>(d), matrix, name));
+  }
+  translator.Bind(name, std::move(x));
+  return absl::OkStatus();
+}
+
+// A convolution of the image with zeros between its elements and the kernel turned around (Dumoulin and Visin 2016,
+// section 4).
+absl::Status TransposedConvolution(Translator& translator, const Node& node) {
+  const std::string& name = node.outputs[0];
+  ASSIGN_OR_RETURN(const std::string input, TensorOf(node, "input"));
+  ASSIGN_OR_RETURN(const std::string weight, TensorOf(node, "weight"));
+  ASSIGN_OR_RETURN(Imported x, translator.Get(input));
+  if (x.rank() != 4) return InvalidArgument("its input has {} dimensions; expected 4, a batch of images", x.rank());
+  if (IntegerOf(node, "groups", 1) != 1) return InvalidArgument("a transposed convolution with groups");
+  ASSIGN_OR_RETURN(x, translator.In(x, kChannelsLast, name));
+  ASSIGN_OR_RETURN(Imported w, translator.GetParameter(weight, {1, 2, 3, 0}, Beginning::kWeights));
+  const IntList stride = RepeatedOf(node, "stride", {1, 1}, 2), dilation = RepeatedOf(node, "dilation", {1, 1}, 2),
+                padding = RepeatedOf(node, "padding", {0, 0}, 2), more = RepeatedOf(node, "output_padding", {0, 0}, 2);
+  IntList around;
+  for (int d = 0; d < 2; ++d) {
+    const int64_t size = translator.ShapeOf(x.node)[1 + d], kernel = translator.ShapeOf(w.node)[1 + d];
+    if (stride[d] > 1) {
+      const int64_t wide = (size - 1) * stride[d] + 1;
+      std::vector<double> matrix(static_cast<size_t>(wide * size), 0);
+      for (int64_t i = 0; i < size; ++i) matrix[static_cast<size_t>(i * stride[d] * size + i)] = 1;
+      ASSIGN_OR_RETURN(x, Mixed(translator, x, 2 + d, matrix, name + ".spread"));
+    }
+    std::vector<int64_t> turned;
+    for (int64_t i = kernel; i-- > 0;) turned.push_back(i);
+    if (kernel > 1) {
+      ASSIGN_OR_RETURN(w, Taken(translator, w, 2 + d, turned, name + ".kernel"));
+    }
+    around.push_back(dilation[d] * (kernel - 1) - padding[d]);
+    around.push_back(around.back() + more[d]);
+  }
+  if (std::ranges::any_of(around, [](int64_t side) { return side < 0; })) {
+    return InvalidArgument("a transposed convolution whose padding is larger than its kernel");
+  }
+  const std::string bias = OptionalTensorOf(node, "bias");
+  ASSIGN_OR_RETURN(std::string y, translator.Add(bias.empty() ? name : name + ".conv2d", "conv2d", {x.node, w.node},
+                                                 {{"padding", around}, {"dilation", dilation}}));
+  if (!bias.empty()) {
+    ASSIGN_OR_RETURN(const Imported b, translator.GetParameter(bias, {0}, Beginning::kZeros));
+    ASSIGN_OR_RETURN(y, translator.Add(name, "bias", {y, b.node}));
+  }
+  translator.Bind(name, {std::move(y), kChannelsLast});
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddImages(Translations& translations) {
+  for (const char* const name :
+       {"upsample_nearest1d", "upsample_nearest2d", "upsample_nearest3d", "_upsample_nearest_exact1d",
+        "_upsample_nearest_exact2d", "upsample_linear1d", "upsample_bilinear2d", "upsample_trilinear3d",
+        "upsample_bicubic2d", "_upsample_bilinear2d_aa", "_upsample_bicubic2d_aa"}) {
+    translations[name] = Resize;
+  }
+  translations.insert({{"adaptive_avg_pool2d", AdaptivePool}, {"conv_transpose2d", TransposedConvolution}});
+}
+
+}  // namespace partita::torch_export

@@ -1,0 +1,377 @@
+// Ops that take elements at places that are known, or rows at places that an input names; and what is padded.
+#include <algorithm>
+#include <numeric>
+#include <optional>
+
+#include "graph/value/node_name.h"
+#include "importer/moves.h"
+#include "importer/translator.h"
+#include "runtime/base/status.h"
+
+namespace partita::torch_export {
+namespace {
+
+constexpr int64_t kMostSelected = int64_t{1} << 24;
+
+// begin, begin + step, ...: the step; none: they are no such row, or not ascending.
+std::optional<int64_t> StepOf(const std::vector<int64_t>& indices) {
+  if (indices.size() < 2) return 1;
+  const int64_t step = indices[1] - indices[0];
+  for (size_t i = 1; i < indices.size(); ++i) {
+    if (indices[i] - indices[i - 1] != step) return std::nullopt;
+  }
+  return step > 0 ? std::optional(step) : std::nullopt;
+}
+
+absl::Status CheckIndices(const std::vector<int64_t>& indices, int64_t size) {
+  for (const int64_t index : indices) {
+    if (index < 0 || index >= size) return InvalidArgument("index {} of {} elements", index, size);
+  }
+  if (indices.empty()) return InvalidArgument("it takes no elements");
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<Imported> Taken(Translator& translator, const Imported& value, int dimension,
+                               const std::vector<int64_t>& indices, const std::string& name) {
+  const auto at = static_cast<size_t>(std::ranges::find(value.order, dimension) - value.order.begin());
+  const Shape shape = translator.ShapeOf(value.node);
+  RETURN_IF_ERROR(CheckIndices(indices, shape[at]));
+  const int64_t size = shape[at], begin = indices[0];
+  const std::optional<int64_t> step = StepOf(indices);
+  if (step == 1) return Cut(translator, value, dimension, begin, static_cast<int64_t>(indices.size()), name);
+  // Every step-th element: the first of each group of so many.
+  if (step && size % *step == 0 && begin < *step && static_cast<int64_t>(indices.size()) == size / *step &&
+      shape.size() < 8) {
+    Shape groups = shape;
+    groups[at] = size / *step;
+    groups.insert(groups.begin() + static_cast<int64_t>(at) + 1, *step);
+    if (at != 0) groups[0] = -1;
+    ASSIGN_OR_RETURN(std::string node, translator.Add(name + ".groups", "reshape", {value.node}, {{"shape", groups}}));
+    IntList begins(groups.size(), 0), sizes(groups.size(), -1);
+    begins[at + 1] = begin;
+    sizes[at + 1] = 1;
+    ASSIGN_OR_RETURN(node, translator.Add(name + ".first", "slice", {node}, {{"begin", begins}, {"size", sizes}}));
+    Shape result = shape;
+    result[at] = size / *step;
+    if (at != 0) result[0] = -1;
+    ASSIGN_OR_RETURN(node, translator.Add(name, "reshape", {node}, {{"shape", result}}));
+    return Imported{std::move(node), value.order};
+  }
+  const auto taken = static_cast<int64_t>(indices.size());
+  if (size * taken > kMostSelected) {
+    return InvalidArgument("it takes {} of {} elements at places without order; this is read up to a product of {}",
+                           taken, size, kMostSelected);
+  }
+  std::vector<double> ones(static_cast<size_t>(size * taken), 0);
+  for (int64_t i = 0; i < taken; ++i) ones[static_cast<size_t>(i * size + indices[static_cast<size_t>(i)])] = 1;
+  return Mixed(translator, value, dimension, ones, name);
+}
+
+absl::StatusOr<Imported> Mixed(Translator& translator, const Imported& value, int dimension,
+                               const std::vector<double>& matrix, const std::string& name) {
+  const auto at = static_cast<size_t>(std::ranges::find(value.order, dimension) - value.order.begin());
+  const Shape shape = translator.ShapeOf(value.node);
+  const int64_t size = shape[at], made = static_cast<int64_t>(matrix.size()) / size;
+  int64_t before = 1, behind = 1;
+  for (size_t d = 0; d < shape.size(); ++d) {
+    if (d < at) before *= shape[d];
+    if (d > at) behind *= shape[d];
+  }
+  ASSIGN_OR_RETURN(const std::string weights, translator.Values(name + ".weights", DType::kF32, {made, size}, matrix));
+  const bool last = behind == 1;
+  const Shape rows = last ? Shape{at == 0 ? 1 : -1, size} : Shape{at == 0 ? 1 : -1, size, behind};
+  ASSIGN_OR_RETURN(std::string node, translator.Add(name + ".rows", "reshape", {value.node}, {{"shape", rows}}));
+  if (last) {
+    ASSIGN_OR_RETURN(node, translator.Add(name + ".mixed", "matmul", {node, weights}, {{"transpose_w", true}}));
+  } else {
+    ASSIGN_OR_RETURN(node, translator.Add(name + ".mixed", "batch_matmul", {weights, node}));
+  }
+  Shape result = shape;
+  result[at] = made;
+  if (at != 0) result[0] = -1;
+  ASSIGN_OR_RETURN(node, translator.Add(name, "reshape", {node}, {{"shape", result}}));
+  return Imported{std::move(node), value.order};
+}
+
+namespace {
+
+// What index.Tensor does with one operand: dimensions that are indexed by constants, or by the number of the sample,
+// which is the sample itself.
+struct Indexing {
+  std::vector<int> indexed, kept;  // of the operand
+  int samples = -1;                // the dimension of the operand that is the batch, if its index counts samples
+  int samples_in_block = -1;       // where that index has its samples
+  Shape block;                     // that the indices broadcast to; 1 for samples
+  size_t place = 0;                // of the block in the result
+  std::vector<int64_t> indices;    // into the indexed dimensions as one
+};
+
+absl::StatusOr<Indexing> IndexingOf(Translator& translator, const std::string& self,
+                                    const std::vector<std::string>& names) {
+  Indexing indexing;
+  const std::vector<Size>& sizes = translator.SizesOf(self);
+  std::vector<const Constant*> constants;
+  size_t rank = 0, first = sizes.size(), last = 0, count = 0;
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    const std::string name = d < names.size() ? names[d] : "";
+    if (name.empty()) {
+      indexing.kept.push_back(static_cast<int>(d));
+      continue;
+    }
+    const Constant* const constant = translator.ConstantOf(name);
+    if (constant == nullptr) return InvalidArgument("its index {} depends on inputs", Quoted(name));
+    if (constant->type == ScalarType::kBool) return InvalidArgument("it takes elements by a mask");
+    first = std::min(first, d);
+    last = d;
+    ++count;
+    rank = std::max(rank, constant->shape.size());
+    constants.push_back(constant);
+    const bool varies = !sizes[d].symbol.empty();
+    if (varies != constant->counts_samples) return InvalidArgument("it takes some samples of the batch");
+    if (varies) {
+      indexing.samples = static_cast<int>(d);
+    } else {
+      indexing.indexed.push_back(static_cast<int>(d));
+    }
+  }
+  if (indexing.indexed.empty()) return InvalidArgument("it indexes samples alone");
+  indexing.block = Shape(rank, 1);
+  for (const Constant* const constant : constants) {
+    const size_t more = rank - constant->shape.size();
+    for (size_t k = 0; k < constant->shape.size(); ++k) {
+      if (constant->shape[k] != 1) indexing.block[more + k] = constant->shape[k];
+      if (constant->counts_samples && constant->varies[k]) indexing.samples_in_block = static_cast<int>(more + k);
+    }
+  }
+  indexing.place = last - first + 1 == count ? first : 0;
+  indexing.indices.assign(static_cast<size_t>(Elements(indexing.block)), 0);
+  for (const int d : indexing.indexed) {
+    const int64_t size = sizes[static_cast<size_t>(d)].value;
+    const std::vector<double> own = Broadcast(*translator.ConstantOf(names[static_cast<size_t>(d)]), indexing.block);
+    for (size_t i = 0; i < own.size(); ++i) {
+      const auto index = static_cast<int64_t>(own[i]);
+      if (index < -size || index >= size) return InvalidArgument("index {} of {} elements", index, size);
+      indexing.indices[i] = indexing.indices[i] * size + (index < 0 ? index + size : index);
+    }
+  }
+  return indexing;
+}
+
+// Rows of a matrix at places that an input names.
+absl::Status RowsAt(Translator& translator, const Node& node, const std::string& self, const std::string& index) {
+  const std::string& name = node.outputs[0];
+  const size_t rank = translator.SizesOf(self).size();
+  if (rank > 2) return InvalidArgument("it takes rows of {} dimensions at places that an input names", rank);
+  ASSIGN_OR_RETURN(Imported table, translator.GetParameter(self, InOrder(rank), Beginning::kTable));
+  if (rank == 1) {
+    ASSIGN_OR_RETURN(table.node, translator.Add(name + ".table", "reshape", {table.node},
+                                                {{"shape", Shape{translator.ShapeOf(table.node)[0], 1}}}));
+  }
+  ASSIGN_OR_RETURN(Imported ids, translator.Get(index));
+  ASSIGN_OR_RETURN(ids, translator.In(ids, InOrder(ids.rank()), name));
+  ASSIGN_OR_RETURN(std::string rows, translator.Add(name + ".rows", "embedding", {table.node, ids.node}));
+  ASSIGN_OR_RETURN(rows, translator.Reshape(rows, translator.SizesOf(name), name));
+  translator.Bind(name, {std::move(rows), InOrder(translator.SizesOf(name).size())});
+  return absl::OkStatus();
+}
+
+absl::Status Index(Translator& translator, const Node& node) {
+  const std::string& name = node.outputs[0];
+  ASSIGN_OR_RETURN(const std::string self, TensorOf(node, "self"));
+  const auto found = node.arguments.find("indices");
+  const auto* const names = found == node.arguments.end() ? nullptr : std::get_if<TensorNames>(&found->second);
+  if (names == nullptr || names->names.empty() || !translator.IsKnown(self) || !translator.IsKnown(name)) {
+    return InvalidArgument("it has no indices");
+  }
+  if (names->names.size() == 1 && translator.ConstantOf(names->names[0]) == nullptr) {
+    return RowsAt(translator, node, self, names->names[0]);
+  }
+  ASSIGN_OR_RETURN(const Indexing indexing, IndexingOf(translator, self, names->names));
+  // The operand with its samples first and the indexed dimensions, as one, last; the result likewise.
+  Order before, after;
+  if (indexing.samples >= 0) {
+    before.push_back(indexing.samples);
+    after.push_back(static_cast<int>(indexing.place) + indexing.samples_in_block);
+  }
+  const int block = static_cast<int>(indexing.block.size());
+  for (size_t i = 0; i < indexing.kept.size(); ++i) {
+    const int d = indexing.kept[i];
+    before.push_back(d);
+    after.push_back(static_cast<int>(i) + (i < indexing.place ? 0 : block));
+  }
+  const size_t leading = before.size();
+  before.insert(before.end(), indexing.indexed.begin(), indexing.indexed.end());
+  for (int k = 0; k < block; ++k) {
+    if (k != indexing.samples_in_block) after.push_back(static_cast<int>(indexing.place) + k);
+  }
+  ASSIGN_OR_RETURN(Imported value, translator.Whole(self, name));
+  const bool floats = IsFloating(translator.TypeOf(value.node));
+  ASSIGN_OR_RETURN(value, translator.In(value, before, name));
+  std::vector<Size> joined;
+  int64_t all = 1;
+  for (size_t j = 0; j < before.size(); ++j) {
+    const Size& size = translator.SizesOf(self)[static_cast<size_t>(before[j])];
+    if (j < leading) {
+      joined.push_back(size);
+    } else {
+      all *= size.value;
+    }
+  }
+  joined.push_back({all});
+  ASSIGN_OR_RETURN(value.node, translator.Reshape(value.node, joined, name + ".joined"));
+  ASSIGN_OR_RETURN(value.node, translator.AsFloats(value.node, name));
+  value.order = InOrder(joined.size());
+  ASSIGN_OR_RETURN(value, Taken(translator, value, static_cast<int>(leading), indexing.indices, name + ".at"));
+  if (!floats) {
+    ASSIGN_OR_RETURN(value.node,
+                     translator.Add(name + ".integers", "cast", {value.node}, {{"dtype", std::string("i32")}}));
+  }
+  std::vector<Size> ordered;
+  for (const int d : after) ordered.push_back(translator.SizesOf(name)[static_cast<size_t>(d)]);
+  ASSIGN_OR_RETURN(value.node, translator.Reshape(value.node, ordered, name));
+  translator.Bind(name, {std::move(value.node), std::move(after)});
+  return absl::OkStatus();
+}
+
+absl::Status IndexSelect(Translator& translator, const Node& node) {
+  ASSIGN_OR_RETURN(const std::string self, TensorOf(node, "self"));
+  ASSIGN_OR_RETURN(const std::string index, TensorOf(node, "index"));
+  const Constant* const constant = translator.ConstantOf(index);
+  if (constant == nullptr) return InvalidArgument("its index depends on inputs");
+  ASSIGN_OR_RETURN(const Imported value, translator.Get(self));
+  ASSIGN_OR_RETURN(const int dimension, DimensionOf(IntegerOf(node, "dim", 0), value.rank()));
+  std::vector<int64_t> indices;
+  for (const double one : constant->values()) indices.push_back(static_cast<int64_t>(one));
+  ASSIGN_OR_RETURN(Imported taken, Taken(translator, value, dimension, indices, node.outputs[0]));
+  translator.Bind(node.outputs[0], std::move(taken));
+  return absl::OkStatus();
+}
+
+absl::Status Flip(Translator& translator, const Node& node) {
+  const std::string& name = node.outputs[0];
+  ASSIGN_OR_RETURN(const std::string self, TensorOf(node, "self"));
+  ASSIGN_OR_RETURN(Imported value, translator.Get(self));
+  for (const int64_t d : IntegersOf(node, "dims", {})) {
+    ASSIGN_OR_RETURN(const int dimension, DimensionOf(d, value.rank()));
+    std::vector<int64_t> indices(static_cast<size_t>(translator.SizesOf(self)[static_cast<size_t>(dimension)].value));
+    std::iota(indices.rbegin(), indices.rend(), 0);
+    ASSIGN_OR_RETURN(value, Taken(translator, value, dimension, indices, name));
+  }
+  translator.Bind(name, std::move(value));
+  return absl::OkStatus();
+}
+
+absl::Status Roll(Translator& translator, const Node& node) {
+  const std::string& name = node.outputs[0];
+  ASSIGN_OR_RETURN(const std::string self, TensorOf(node, "self"));
+  ASSIGN_OR_RETURN(Imported value, translator.Get(self));
+  const IntList shifts = IntegersOf(node, "shifts", {}), dims = IntegersOf(node, "dims", {});
+  if (shifts.size() != dims.size()) return InvalidArgument("it rolls all dimensions as one");
+  for (size_t i = 0; i < dims.size(); ++i) {
+    ASSIGN_OR_RETURN(const int dimension, DimensionOf(dims[i], value.rank()));
+    const auto at = std::ranges::find(value.order, dimension) - value.order.begin();
+    const int64_t size = translator.ShapeOf(value.node)[static_cast<size_t>(at)];
+    const int64_t shift = (shifts[i] % size + size) % size;
+    if (shift == 0) continue;
+    ASSIGN_OR_RETURN(const Imported end, Cut(translator, value, dimension, size - shift, shift, name + ".end"));
+    ASSIGN_OR_RETURN(const Imported begin, Cut(translator, value, dimension, 0, size - shift, name + ".begin"));
+    ASSIGN_OR_RETURN(value.node, translator.Add(name, "concat", {end.node, begin.node}, {{"axis", int64_t{at}}}));
+  }
+  translator.Bind(name, std::move(value));
+  return absl::OkStatus();
+}
+
+// Elements of one value [.., size, ..] beside those of x, for all of its samples.
+absl::StatusOr<std::string> Margin(Translator& translator, const std::string& self, const Imported& x, size_t at,
+                                   int64_t size, double value, const std::string& name) {
+  Shape shape = translator.ShapeOf(x.node);
+  shape[at] = size;
+  const bool varies = !translator.SizesOf(self)[0].symbol.empty() && x.order[0] == 0;
+  if (varies) shape[0] = 1;
+  const DType type = translator.TypeOf(x.node);
+  ASSIGN_OR_RETURN(std::string node,
+                   translator.Values(name + ".margin", type, shape,
+                                     std::vector<double>(static_cast<size_t>(Elements(shape)), value)));
+  if (!varies) return node;
+  ASSIGN_OR_RETURN(const std::string zeros, translator.BatchOfZeros(shape.size(), name));
+  ASSIGN_OR_RETURN(node, translator.AsFloats(node, name));
+  ASSIGN_OR_RETURN(node, translator.Add(name + ".margins", "add", {node, zeros}));
+  if (IsFloating(type)) return node;
+  return translator.Add(name + ".integers", "cast", {node}, {{"dtype", std::string(Name(type))}});
+}
+
+// The index of each element of a dimension that is padded by its mirror image, or by its ends.
+std::vector<int64_t> PaddedBy(const std::string& mode, int64_t size, int64_t before, int64_t behind) {
+  std::vector<int64_t> indices;
+  for (int64_t i = -before; i < size + behind; ++i) {
+    int64_t at = i;
+    if (mode == "circular") {
+      at = ((i % size) + size) % size;
+    } else if (mode == "replicate") {
+      at = std::clamp<int64_t>(i, 0, size - 1);
+    } else if (i < 0) {
+      at = -i;
+    } else if (i >= size) {
+      at = 2 * size - 2 - i;
+    }
+    indices.push_back(at);
+  }
+  return indices;
+}
+
+absl::Status Pad(Translator& translator, const Node& node) {
+  const std::string& name = node.outputs[0];
+  ASSIGN_OR_RETURN(const std::string self, TensorOf(node, "self"));
+  ASSIGN_OR_RETURN(Imported value, translator.Whole(self, name));
+  const auto found = node.arguments.find("mode");
+  const auto* const word = found == node.arguments.end() ? nullptr : std::get_if<std::string>(&found->second);
+  const std::string mode = word == nullptr ? "constant" : *word;
+  const double filled = NumberOf(node, "value", 0);
+  const IntList pad = IntegersOf(node, "pad", {});
+  if (pad.size() % 2 != 0 || pad.size() / 2 > value.rank())
+    return InvalidArgument("it has {} sizes of padding", pad.size());
+  for (size_t i = 0; i < pad.size() / 2; ++i) {
+    const int64_t before = pad[2 * i], behind = pad[2 * i + 1];
+    const int dimension = static_cast<int>(value.rank() - 1 - i);
+    const auto at = static_cast<size_t>(std::ranges::find(value.order, dimension) - value.order.begin());
+    const int64_t size = translator.ShapeOf(value.node)[at];
+    if (mode != "constant") {
+      if (before == 0 && behind == 0) continue;
+      ASSIGN_OR_RETURN(value, Taken(translator, value, dimension, PaddedBy(mode, size, before, behind), name));
+      continue;
+    }
+    if (before < 0 || behind < 0) {
+      const int64_t left = std::max<int64_t>(0, -before), right = std::max<int64_t>(0, -behind);
+      ASSIGN_OR_RETURN(value, Cut(translator, value, dimension, left, size - left - right, name + ".cut"));
+    }
+    std::vector<std::string> parts;
+    if (before > 0) {
+      ASSIGN_OR_RETURN(std::string margin, Margin(translator, self, value, at, before, filled, name));
+      parts.push_back(std::move(margin));
+    }
+    parts.push_back(value.node);
+    if (behind > 0) {
+      ASSIGN_OR_RETURN(std::string margin, Margin(translator, self, value, at, behind, filled, name));
+      parts.push_back(std::move(margin));
+    }
+    if (parts.size() == 1) continue;
+    ASSIGN_OR_RETURN(value.node, translator.Add(name, "concat", parts, {{"axis", static_cast<int64_t>(at)}}));
+  }
+  translator.Bind(name, std::move(value));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddIndices(Translations& translations) {
+  translations.insert({{"index", Index},
+                       {"index_select", IndexSelect},
+                       {"flip", Flip},
+                       {"roll", Roll},
+                       {"pad", Pad},
+                       {"constant_pad_nd", Pad}});
+}
+
+}  // namespace partita::torch_export

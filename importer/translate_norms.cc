@@ -1,0 +1,166 @@
+// Norms: by statistics of the batch, of a sample, or of a group of its channels.
+#include <algorithm>
+#include <tuple>
+
+#include "importer/translator.h"
+#include "runtime/base/status.h"
+
+namespace partita::torch_export {
+namespace {
+
+// A parameter of a norm, or a constant in its place.
+absl::StatusOr<std::string> OfNorm(Translator& translator, const Node& node, const std::string& argument, int64_t size,
+                                   double value) {
+  const std::string tensor = OptionalTensorOf(node, argument);
+  if (tensor.empty()) {
+    return translator.Add(node.outputs[0] + "." + argument, "constant", {}, {{"shape", Shape{size}}, {"value", value}});
+  }
+  ASSIGN_OR_RETURN(const Imported parameter,
+                   translator.GetParameter(tensor, {0}, value == 1 ? Beginning::kOnes : Beginning::kZeros));
+  return parameter.node;
+}
+
+// (x - mean) / sqrt(variance + epsilon), over those of PyTorch's dimensions.
+absl::StatusOr<std::string> Standardized(Translator& translator, const Imported& x, const std::vector<int>& dimensions,
+                                         double epsilon, const std::string& name) {
+  IntList axes;
+  for (size_t j = 0; j < x.order.size(); ++j) {
+    if (std::ranges::find(dimensions, x.order[j]) != dimensions.end()) axes.push_back(static_cast<int64_t>(j));
+  }
+  const Attributes kept = {{"axes", axes}, {"keep_sizes", true}};
+  ASSIGN_OR_RETURN(const std::string mean, translator.Add(name + ".mean", "mean", {x.node}, kept));
+  ASSIGN_OR_RETURN(const std::string centred, translator.Add(name + ".centred", "sub", {x.node, mean}));
+  ASSIGN_OR_RETURN(std::string deviation, translator.Add(name + ".square", "square", {centred}));
+  ASSIGN_OR_RETURN(deviation, translator.Add(name + ".variance", "mean", {deviation}, kept));
+  ASSIGN_OR_RETURN(const std::string constant, translator.Values(name + ".epsilon", DType::kF32, Shape{1}, {epsilon}));
+  ASSIGN_OR_RETURN(deviation, translator.Add(name + ".sum", "add", {deviation, constant}));
+  ASSIGN_OR_RETURN(deviation, translator.Add(name + ".deviation", "sqrt", {deviation}));
+  return translator.Add(name, "div", {centred, deviation});
+}
+
+// Times the weight and plus the bias of each channel, if there are any: PyTorch's dimension 1.
+absl::StatusOr<std::string> PerChannel(Translator& translator, const Node& node, const Imported& x,
+                                       std::string result) {
+  for (const auto& [argument, op, begins] :
+       {std::tuple("weight", "mul", Beginning::kOnes), {"bias", "add", Beginning::kZeros}}) {
+    const std::string tensor = OptionalTensorOf(node, argument);
+    if (tensor.empty()) continue;
+    ASSIGN_OR_RETURN(const Imported parameter, translator.GetParameter(tensor, {0}, begins));
+    Shape shape(x.rank(), 1);
+    shape[static_cast<size_t>(std::ranges::find(x.order, 1) - x.order.begin())] = translator.ShapeOf(parameter.node)[0];
+    ASSIGN_OR_RETURN(const std::string lying,
+                     translator.Add(node.outputs[0] + "." + argument, "reshape", {parameter.node}, {{"shape", shape}}));
+    ASSIGN_OR_RETURN(result, translator.Add(node.outputs[0] + "." + op, op, {result, lying}));
+  }
+  return result;
+}
+
+absl::Status Normalized(Translator& translator, const Node& node, Imported x, const std::vector<int>& dimensions) {
+  const std::string& name = node.outputs[0];
+  ASSIGN_OR_RETURN(std::string y, Standardized(translator, x, dimensions, NumberOf(node, "eps", 1e-5), name));
+  ASSIGN_OR_RETURN(x.node, PerChannel(translator, node, x, std::move(y)));
+  translator.Bind(name, std::move(x));
+  return absl::OkStatus();
+}
+
+absl::Status InstanceNorm(Translator& translator, const Node& node) {
+  ASSIGN_OR_RETURN(const std::string input, TensorOf(node, "input"));
+  ASSIGN_OR_RETURN(Imported x, translator.Get(input));
+  if (!SwitchOf(node, "use_input_stats", true)) return InvalidArgument("an instance norm by running statistics");
+  std::vector<int> dimensions = InOrder(x.rank());
+  std::erase_if(dimensions, [](int d) { return d < 2; });
+  return Normalized(translator, node, std::move(x), dimensions);
+}
+
+// Channels last, [n, rows and columns, groups, channels of one].
+absl::Status GroupNorm(Translator& translator, const Node& node) {
+  const std::string& name = node.outputs[0];
+  ASSIGN_OR_RETURN(const std::string input, TensorOf(node, "input"));
+  ASSIGN_OR_RETURN(Imported x, translator.Get(input));
+  ASSIGN_OR_RETURN(x, translator.In(x, WithLast(InOrder(x.rank()), 1), name));
+  const Shape shape = translator.ShapeOf(x.node);
+  const int64_t groups = IntegerOf(node, "num_groups", 1), channels = shape.back();
+  if (groups < 1 || channels % groups != 0) return InvalidArgument("{} groups of {} channels", groups, channels);
+  const Shape grouped = {-1, Elements(shape) / shape[0] / channels, groups, channels / groups};
+  ASSIGN_OR_RETURN(std::string y, translator.Add(name + ".groups", "reshape", {x.node}, {{"shape", grouped}}));
+  ASSIGN_OR_RETURN(y, Standardized(translator, {y, InOrder(4)}, {1, 3}, NumberOf(node, "eps", 1e-5), name + ".norm"));
+  Shape whole = shape;
+  whole[0] = -1;
+  ASSIGN_OR_RETURN(y, translator.Add(name, "reshape", {y}, {{"shape", whole}}));
+  ASSIGN_OR_RETURN(x.node, PerChannel(translator, node, x, std::move(y)));
+  translator.Bind(name, std::move(x));
+  return absl::OkStatus();
+}
+
+absl::Status BatchNorm(Translator& translator, const Node& node) {
+  const std::string& name = node.outputs[0];
+  ASSIGN_OR_RETURN(const std::string input, TensorOf(node, "input"));
+  ASSIGN_OR_RETURN(Imported x, translator.Get(input));
+  if (!SwitchOf(node, "training", false)) {
+    return InvalidArgument("a batch norm of a module in evaluation; call module.train() before torch.export.export");
+  }
+  const std::string mean = OptionalTensorOf(node, "running_mean"), variance = OptionalTensorOf(node, "running_var");
+  if (mean.empty() || variance.empty()) {  // as of weights that are standardized
+    std::vector<int> dimensions = InOrder(x.rank());
+    std::erase(dimensions, 1);
+    return Normalized(translator, node, std::move(x), dimensions);
+  }
+  if (x.rank() < 2 || x.rank() > 5) return InvalidArgument("its input has {} dimensions; expected 2 to 5", x.rank());
+  ASSIGN_OR_RETURN(x, translator.In(x, WithLast(InOrder(x.rank()), 1), name));
+  const Shape shape = translator.ShapeOf(x.node);
+  const int64_t channels = shape.back();
+  const bool is_image = shape.size() == 2 || shape.size() == 4;
+  if (!is_image) {
+    ASSIGN_OR_RETURN(x.node,
+                     translator.Add(name + ".image", "reshape", {x.node},
+                                    {{"shape", Shape{-1, Elements(shape) / shape[0] / channels, 1, channels}}}));
+  }
+  ASSIGN_OR_RETURN(const std::string gamma, OfNorm(translator, node, "weight", channels, 1));
+  ASSIGN_OR_RETURN(const std::string beta, OfNorm(translator, node, "bias", channels, 0));
+  ASSIGN_OR_RETURN(const Imported running_mean, translator.GetState(mean, 0));
+  ASSIGN_OR_RETURN(const Imported running_variance, translator.GetState(variance, 1));
+  ASSIGN_OR_RETURN(std::string y, translator.Add(is_image ? name : name + ".norm", "batch_norm",
+                                                 {x.node, gamma, beta, running_mean.node, running_variance.node},
+                                                 {{"epsilon", NumberOf(node, "eps", 1e-5)},
+                                                  {"momentum", NumberOf(node, "momentum", 0.1)}}));
+  if (!is_image) {
+    Shape whole = shape;
+    whole[0] = -1;
+    ASSIGN_OR_RETURN(y, translator.Add(name, "reshape", {y}, {{"shape", whole}}));
+  }
+  translator.Bind(name, {std::move(y), x.order});
+  return absl::OkStatus();
+}
+
+absl::Status LayerNorm(Translator& translator, const Node& node) {
+  const std::string& name = node.outputs[0];
+  ASSIGN_OR_RETURN(const std::string input, TensorOf(node, "input"));
+  ASSIGN_OR_RETURN(Imported x, translator.Get(input));
+  const IntList normalized = IntegersOf(node, "normalized_shape", {});
+  if (normalized.size() != 1) {
+    if (!OptionalTensorOf(node, "weight").empty()) {
+      return InvalidArgument("it normalizes {} dimensions with weights; 1 is read", normalized.size());
+    }
+    std::vector<int> dimensions = InOrder(x.rank());
+    dimensions.erase(dimensions.begin(), dimensions.end() - static_cast<int64_t>(normalized.size()));
+    return Normalized(translator, node, std::move(x), dimensions);
+  }
+  ASSIGN_OR_RETURN(x, translator.In(x, WithLast(x.order, static_cast<int>(x.rank()) - 1), name));
+  ASSIGN_OR_RETURN(const std::string gamma, OfNorm(translator, node, "weight", normalized[0], 1));
+  ASSIGN_OR_RETURN(const std::string beta, OfNorm(translator, node, "bias", normalized[0], 0));
+  ASSIGN_OR_RETURN(
+      x.node, translator.Add(name, "layer_norm", {x.node, gamma, beta}, {{"epsilon", NumberOf(node, "eps", 1e-5)}}));
+  translator.Bind(name, std::move(x));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddNorms(Translations& translations) {
+  translations.insert({{"batch_norm", BatchNorm},
+                       {"layer_norm", LayerNorm},
+                       {"group_norm", GroupNorm},
+                       {"instance_norm", InstanceNorm}});
+}
+
+}  // namespace partita::torch_export
