@@ -266,7 +266,7 @@ def make(name, model, loss, x, label):
     value.backward()
     tensors = {"in/x": x, "in/label": label, "loss": value.detach().reshape(1)}
     tensors |= {"gradient/" + n: p.grad for n, p in module.named_parameters()}
-    tensors |= {"running/" + n: b for n, b in module.named_buffers() if b.is_floating_point()}
+    tensors |= {"running/" + n: b for n, b in module.named_buffers() if "running" in n}
     tensors = {n: (t.int() if t.dtype == torch.int64 else t).contiguous() for n, t in tensors.items()}
     safetensors.torch.save_file(tensors, name + ".safetensors")
 
