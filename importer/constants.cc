@@ -222,6 +222,7 @@ bool Constants::Folds(const Node& node) {
   if (IsInPlace(node.target)) op.pop_back();
   if (!Evaluation::Computes(op)) return false;
   for (const auto& [argument, value] : node.arguments) {
+    if (Evaluation::ReadsShape(op, argument)) continue;
     if (const auto* const tensor = std::get_if<TensorName>(&value)) {
       if (!tensor->name.empty() && Find(tensor->name) == nullptr) return false;
     } else if (const auto* const tensors = std::get_if<TensorNames>(&value)) {
@@ -231,6 +232,13 @@ bool Constants::Folds(const Node& node) {
     }
   }
   return true;
+}
+
+void Constants::Forget(const std::string& name) {
+  const Constant* const constant = Find(name);
+  if (constant == nullptr) return;
+  const std::shared_ptr<std::vector<double>> storage = constant->storage;
+  std::erase_if(values_, [&storage](const auto& value) { return value.second.storage == storage; });
 }
 
 absl::Status Constants::Fold(const Node& node) {

@@ -65,6 +65,8 @@ class Constants {
   const Constant* Find(const std::string& name);
   // Whether the node's result is one: all that it reads are, and its op is one that is computed here.
   bool Folds(const Node& node);
+  // The value, and all that share its memory, are constants no more: something else is written there.
+  void Forget(const std::string& name);
   // Computes it. kInvalidArgument: what it asks for has no answer, or varies with the batch.
   absl::Status Fold(const Node& node);
 

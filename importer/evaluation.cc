@@ -33,9 +33,6 @@ const std::map<std::string, Unary>& Unaries() {
       {"round", [](double x) { return std::nearbyint(x); }},
       {"relu", [](double x) { return std::max(x, 0.0); }},
       {"logical_not", [](double x) { return static_cast<double>(x == 0); }},
-      {"zeros_like", [](double) { return 0.0; }},
-      {"ones_like", [](double) { return 1.0; }},
-      {"empty_like", [](double) { return 0.0; }},
   };
   return unaries;
 }
@@ -93,6 +90,9 @@ const std::map<std::string, Evaluation::Way>& Evaluation::Ways() {
       {"zero", &Evaluation::Zeros},
       {"ones", &Evaluation::Ones},
       {"new_ones", &Evaluation::Ones},
+      {"zeros_like", &Evaluation::Zeros},
+      {"empty_like", &Evaluation::Zeros},
+      {"ones_like", &Evaluation::Ones},
       {"full", &Evaluation::Full},
       {"new_full", &Evaluation::Full},
       {"full_like", &Evaluation::Full},
@@ -102,6 +102,8 @@ const std::map<std::string, Evaluation::Way>& Evaluation::Ways() {
       {"view", &Evaluation::View},
       {"_unsafe_view", &Evaluation::View},
       {"reshape", &Evaluation::View},
+      {"view_as", &Evaluation::View},
+      {"reshape_as", &Evaluation::View},
       {"flatten", &Evaluation::View},
       {"unflatten", &Evaluation::View},
       {"squeeze", &Evaluation::View},
@@ -151,6 +153,12 @@ const std::map<std::string, Evaluation::Way>& Evaluation::Ways() {
       {"constant_pad_nd", &Evaluation::Pad},
   };
   return ways;
+}
+
+bool Evaluation::ReadsShape(const std::string& op, const std::string& argument) {
+  const bool self = op.starts_with("new_") || op.ends_with("_like");
+  const bool other = op.ends_with("_as");
+  return (self && argument == "self") || (other && argument == "other");
 }
 
 bool Evaluation::Computes(const std::string& op) {

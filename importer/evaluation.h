@@ -24,6 +24,8 @@ class Evaluation {
 
   absl::StatusOr<std::vector<Constant>> Run();
   static bool Computes(const std::string& op);
+  // Whether the op reads no elements of that argument, only its size or type.
+  static bool ReadsShape(const std::string& op, const std::string& argument);
 
  private:
   using One = absl::StatusOr<Constant>;

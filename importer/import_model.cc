@@ -10,6 +10,7 @@
 
 #include "graph/proto_io/proto_io.h"
 #include "graph/value/node_name.h"
+#include "importer/moves.h"
 #include "runtime/base/check.h"
 #include "runtime/base/file_name.h"
 #include "runtime/base/status.h"
@@ -101,6 +102,8 @@ class Memory {
       const bool views = std::ranges::find(kViews, OpOf(node.target)) != std::end(kViews) || IsInPlace(node.target);
       const std::string self = views ? OptionalTensorOf(node, "self") : std::string();
       for (const std::string& output : node.outputs) {
+        made_[output] = i;
+        if (const std::string op = OpOf(node.target); op == "slice" || op == "select") views_[output] = &node;
         root_[output] = self.empty() ? output : RootOf(self);
         names_[root_[output]].insert(output);
       }
@@ -110,16 +113,32 @@ class Memory {
     for (const std::string& output : program.outputs) last_read_[output] = program.nodes.size();
   }
 
-  // Whether something is read behind node `i`, which writes, that would have to change with what it writes into.
-  bool IsReadElsewhere(size_t i, const torch_export::Node& node) const {
-    const std::string written = Written(node), root = RootOf(written);
-    const auto is_read = [&](const std::string& name) {
+  // The views, through which node `i` writes, that something reads behind it under their names or would see changed:
+  // slices and selects, from the one that it writes into to the whole. None if nothing does. kInvalidArgument:
+  // something else shares the memory and is read.
+  absl::StatusOr<std::vector<const torch_export::Node*>> ViewsWritten(size_t i, const torch_export::Node& node) const {
+    const std::string written = Written(node);
+    std::set<std::string> read;
+    const auto note = [&](const std::string& name) {
       const auto last = last_read_.find(name);
-      return last != last_read_.end() && last->second > i && name != written &&
-             std::ranges::find(node.outputs, name) == node.outputs.end();
+      const auto made = made_.find(name);
+      const bool before = made == made_.end() || made->second < i;  // later names are of what it has written
+      if (last != last_read_.end() && last->second > i && name != written && before) read.insert(name);
     };
-    const auto names = names_.find(root);
-    return is_read(root) || (names != names_.end() && std::ranges::any_of(names->second, is_read));
+    const std::string root = RootOf(written);
+    note(root);
+    if (const auto names = names_.find(root); names != names_.end()) std::ranges::for_each(names->second, note);
+    std::vector<const torch_export::Node*> views;
+    for (std::string view = written; !read.empty();) {
+      const auto found = views_.find(view);
+      if (found == views_.end()) {
+        return InvalidArgument("it writes into a tensor that is read under another name afterwards");
+      }
+      views.push_back(found->second);
+      view = OptionalTensorOf(*found->second, "self");
+      read.erase(view);
+    }
+    return views;
   }
 
  private:
@@ -129,9 +148,28 @@ class Memory {
   }
 
   std::map<std::string, std::string> root_;
-  std::map<std::string, std::set<std::string>> names_;  // by root
-  std::map<std::string, size_t> last_read_;             // the last node that reads it
+  std::map<std::string, std::set<std::string>> names_;      // by root
+  std::map<std::string, const torch_export::Node*> views_;  // slices and selects, by result
+  std::map<std::string, size_t> made_, last_read_;          // the node that gives the name, and the last that reads it
 };
+
+// What it writes becomes visible in all of which it writes into a part.
+absl::Status TranslateAt(const Memory& memory, size_t i, const torch_export::Node& node, Translator& translator) {
+  const std::string written = Written(node);
+  if (written.empty() || translator.constants().Folds(node)) return TranslateNode(translator, node);
+  ASSIGN_OR_RETURN(const auto views, memory.ViewsWritten(i, node));
+  RETURN_IF_ERROR(TranslateNode(translator, node));
+  std::string part = written;
+  for (const torch_export::Node* const view : views) {
+    ASSIGN_OR_RETURN(const Imported value, translator.Get(part));
+    const std::string whole = OptionalTensorOf(*view, "self");
+    ASSIGN_OR_RETURN(Imported replaced, Replaced(translator, *view, value, node.outputs[0]));
+    translator.Bind(whole, std::move(replaced));
+    part = whole;
+  }
+  translator.constants().Forget(written);
+  return absl::OkStatus();
+}
 
 absl::Status TranslateNodes(const ExportedProgram& program, const std::vector<bool>& needed, Translator& translator) {
   const Memory memory(program, needed);
@@ -145,9 +183,7 @@ absl::Status TranslateNodes(const ExportedProgram& program, const std::vector<bo
         std::ranges::any_of(ReadsOf(node), [&](const std::string& name) { return missing.contains(name); });
     absl::Status status;
     if (!follows) {
-      status = !Written(node).empty() && !translator.constants().Folds(node) && memory.IsReadElsewhere(i, node)
-                   ? InvalidArgument("it writes into a tensor that is read under another name afterwards")
-                   : TranslateNode(translator, node);
+      status = TranslateAt(memory, i, node, translator);
     }
     if (!follows && status.ok()) continue;
     missing.insert(node.outputs.begin(), node.outputs.end());
@@ -218,13 +254,16 @@ absl::StatusOr<ImportedModel> ImportModel(const std::string& path, const OpRegis
 
 absl::Status SaveWeights(const ImportedModel& imported, const std::string& path) {
   const Graph& graph = imported.model.graph;
+  const bool has_doubles = std::ranges::any_of(
+      imported.program.weights, [](const auto& weight) { return weight.second.meta.type == ScalarType::kF64; });
   std::vector<std::string> bytes;
   std::vector<NamedTensor> tensors;
   bytes.reserve(imported.states.size());
   for (const ImportedState& state : imported.states) {
     const TensorType& type = graph.type(graph.Find(state.name));
-    const bool is_double =
-        state.values.empty() && imported.program.weights.at(state.name).meta.type == ScalarType::kF64;
+    const bool is_double = state.values.empty()
+                               ? imported.program.weights.at(state.name).meta.type == ScalarType::kF64
+                               : has_doubles && IsFloating(type.dtype);  // constants go with the others
     const DType stored = is_double ? DType::kF64 : type.dtype;
     ASSIGN_OR_RETURN(std::string one, ReadWeight(imported, state, stored));
     bytes.push_back(std::move(one));

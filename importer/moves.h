@@ -21,6 +21,9 @@ absl::StatusOr<Imported> Taken(Translator& translator, const Imported& value, in
 // A dimension times a constant matrix [made, size], row-major: the other dimensions stay where they are.
 absl::StatusOr<Imported> Mixed(Translator& translator, const Imported& value, int dimension,
                                const std::vector<double>& matrix, const std::string& name);
+// The operand of a slice or a select, with `part` in place of what that takes of it.
+absl::StatusOr<Imported> Replaced(Translator& translator, const Node& view, const Imported& part,
+                                  const std::string& name);
 
 }  // namespace partita::torch_export
 

@@ -63,6 +63,7 @@ absl::StatusOr<std::string> AsType(Translator& translator, const std::string& no
 // Both operands, as floats, in one order.
 struct Pair {
   Imported x, y;
+  Order order;
   bool integers = false;  // both
 };
 absl::StatusOr<Pair> PairOf(Translator& translator, const std::string& self, const std::string& other,
@@ -73,9 +74,9 @@ absl::StatusOr<Pair> PairOf(Translator& translator, const std::string& self, con
   pair.integers = !IsFloating(translator.TypeOf(pair.x.node)) && !IsFloating(translator.TypeOf(pair.y.node));
   const bool y_leads = translator.ConstantOf(other) == nullptr && pair.x.rank() == pair.y.rank() &&
                        (pair.y.order == kChannelsLast || translator.ConstantOf(self) != nullptr);
-  const Order order = pair.x.rank() >= pair.y.rank() && !y_leads ? pair.x.order : pair.y.order;
-  ASSIGN_OR_RETURN(pair.x, Lifted(translator, pair.x, order, name));
-  ASSIGN_OR_RETURN(pair.y, Lifted(translator, pair.y, order, name));
+  pair.order = pair.x.rank() >= pair.y.rank() && !y_leads ? pair.x.order : pair.y.order;
+  ASSIGN_OR_RETURN(pair.x, Lifted(translator, pair.x, pair.order, name));
+  ASSIGN_OR_RETURN(pair.y, Lifted(translator, pair.y, pair.order, name));
   ASSIGN_OR_RETURN(pair.x.node, translator.AsFloats(pair.x.node, name + ".self"));
   ASSIGN_OR_RETURN(pair.y.node, translator.AsFloats(pair.y.node, name + ".other"));
   return pair;
@@ -96,7 +97,7 @@ absl::Status OfTensors(Translator& translator, const Node& node, const std::stri
   if (pair.integers) {
     ASSIGN_OR_RETURN(result, AsType(translator, result, DType::kI32, name));
   }
-  translator.Bind(name, {std::move(result), pair.x.order});
+  translator.Bind(name, {std::move(result), pair.order});
   return absl::OkStatus();
 }
 
@@ -300,8 +301,8 @@ absl::StatusOr<Imported> WholeDifference(Translator& translator, const Node& nod
   }
   if (!other.empty()) {
     ASSIGN_OR_RETURN(Pair pair, PairOf(translator, self, other, name));
-    ASSIGN_OR_RETURN(pair.x.node, translator.Add(name + ".difference", "sub", {pair.x.node, pair.y.node}));
-    return pair.x;
+    ASSIGN_OR_RETURN(std::string difference, translator.Add(name + ".difference", "sub", {pair.x.node, pair.y.node}));
+    return Imported{std::move(difference), pair.order};
   }
   const double number = IsNumber(node, "other") ? NumberOf(node, "other", 0) : SwitchOf(node, "other", false) ? 1 : 0;
   if (!IsWhole(number)) return InvalidArgument("a comparison of integers with {}", number);
@@ -353,7 +354,7 @@ absl::Status Logic(Translator& translator, const Node& node) {
   ASSIGN_OR_RETURN(Pair pair, PairOf(translator, self, other, name));
   ASSIGN_OR_RETURN(pair.x.node, translator.Add(name, op.find("and") != std::string::npos ? "mul" : "maximum",
                                                {pair.x.node, pair.y.node}));
-  translator.Bind(name, std::move(pair.x));
+  translator.Bind(name, {std::move(pair.x.node), pair.order});
   return absl::OkStatus();
 }
 
@@ -414,9 +415,11 @@ absl::Status MaskedFill(Translator& translator, const Node& node) {
     ASSIGN_OR_RETURN(m.node, Not(translator, m.node, name + ".kept"));
     ASSIGN_OR_RETURN(m.node, translator.Add(name + ".log", "log", {m.node}));
     ASSIGN_OR_RETURN(Imported x, translator.Get(self));
-    ASSIGN_OR_RETURN(m, Lifted(translator, m, x.order, name));
-    ASSIGN_OR_RETURN(x.node, translator.Add(name, "add", {x.node, m.node}));
-    translator.Bind(name, std::move(x));
+    const Order order = x.rank() >= m.rank() ? x.order : m.order;
+    ASSIGN_OR_RETURN(x, Lifted(translator, x, order, name));
+    ASSIGN_OR_RETURN(m, Lifted(translator, m, order, name));
+    ASSIGN_OR_RETURN(std::string sum, translator.Add(name, "add", {x.node, m.node}));
+    translator.Bind(name, {std::move(sum), order});
     return absl::OkStatus();
   }
   ASSIGN_OR_RETURN(const Imported x, NumberLike(translator, node, "value"));
@@ -437,11 +440,12 @@ absl::Status AddProduct(Translator& translator, const Node& node) {
                                                   {product.x.node, product.y.node}));
   ASSIGN_OR_RETURN(product.x.node, Scaled(translator, product.x.node, NumberOf(node, "value", 1), name + ".scaled"));
   ASSIGN_OR_RETURN(Imported x, translator.Get(self));
-  const Order order = product.x.rank() >= x.rank() ? product.x.order : x.order;
+  product.x.order = product.order;
+  const Order order = product.order.size() >= x.rank() ? product.order : x.order;
   ASSIGN_OR_RETURN(x, Lifted(translator, x, order, name));
   ASSIGN_OR_RETURN(product.x, Lifted(translator, product.x, order, name));
-  ASSIGN_OR_RETURN(x.node, translator.Add(name, "add", {x.node, product.x.node}));
-  translator.Bind(name, std::move(x));
+  ASSIGN_OR_RETURN(std::string sum, translator.Add(name, "add", {x.node, product.x.node}));
+  translator.Bind(name, {std::move(sum), order});
   return absl::OkStatus();
 }
 
@@ -484,7 +488,7 @@ absl::Status Largest(Translator& translator, const Node& node) {
   ASSIGN_OR_RETURN(pair.y.node, Scaled(translator, pair.y.node, -1, name + ".y"));
   ASSIGN_OR_RETURN(pair.x.node, translator.Add(name + ".maximum", "maximum", {pair.x.node, pair.y.node}));
   ASSIGN_OR_RETURN(pair.x.node, Scaled(translator, pair.x.node, -1, name));
-  translator.Bind(name, std::move(pair.x));
+  translator.Bind(name, {std::move(pair.x.node), pair.order});
   return absl::OkStatus();
 }
 

@@ -235,6 +235,68 @@ absl::Status Index(Translator& translator, const Node& node) {
   return absl::OkStatus();
 }
 
+// Along the last dimension: from a constant that is the same along the others, at places that an input names; or from
+// data at constant places, which may differ from row to row.
+absl::Status Gather(Translator& translator, const Node& node) {
+  const std::string& name = node.outputs[0];
+  ASSIGN_OR_RETURN(const std::string self, TensorOf(node, "self"));
+  ASSIGN_OR_RETURN(const std::string index, TensorOf(node, "index"));
+  const std::vector<Size>& sizes = translator.SizesOf(self);
+  const size_t rank = sizes.size();
+  ASSIGN_OR_RETURN(const int dimension, DimensionOf(IntegerOf(node, "dim", 0), rank));
+  if (rank < 2 || dimension != static_cast<int>(rank) - 1)
+    return InvalidArgument("it gathers along dimension {}", dimension);
+  const auto same = [](const Constant& constant, size_t last) {  // along the dimensions before the last ones
+    const std::vector<double> values = constant.values();
+    size_t row = 1;
+    for (size_t d = constant.shape.size() - last; d < constant.shape.size(); ++d)
+      row *= static_cast<size_t>(constant.shape[d]);
+    for (size_t i = row; i < values.size(); ++i) {
+      if (values[i] != values[i - row]) return std::vector<double>();
+    }
+    return std::vector<double>(values.begin(), values.begin() + static_cast<int64_t>(std::min(row, values.size())));
+  };
+  const int64_t all = sizes.back().value;
+  if (const Constant* const table = translator.ConstantOf(self); table != nullptr) {
+    const std::vector<double> row = same(*table, 1);
+    if (row.empty() || table->counts_samples) return InvalidArgument("it gathers from a constant whose rows differ");
+    const bool floats = IsFloat(table->type);
+    ASSIGN_OR_RETURN(const std::string rows, translator.Values(name + ".table", DType::kF32, Shape{all, 1}, row));
+    ASSIGN_OR_RETURN(Imported ids, translator.Get(index));
+    ASSIGN_OR_RETURN(ids, translator.In(ids, InOrder(ids.rank()), name));
+    ASSIGN_OR_RETURN(std::string y, translator.Add(name + ".rows", "embedding", {rows, ids.node}));
+    ASSIGN_OR_RETURN(y, translator.Reshape(y, translator.SizesOf(name), name));
+    if (!floats) {
+      ASSIGN_OR_RETURN(y, translator.Add(name + ".integers", "cast", {y}, {{"dtype", std::string("i32")}}));
+    }
+    translator.Bind(name, {std::move(y), InOrder(rank)});
+    return absl::OkStatus();
+  }
+  const Constant* const places = translator.ConstantOf(index);
+  if (places == nullptr) return InvalidArgument("its index depends on inputs");
+  const std::vector<double> values = same(*places, 2);
+  const int64_t rows = places->shape[rank - 2], taken = places->shape.back();
+  if (values.empty() || rows != sizes[rank - 2].value || rows * all * taken > kMostSelected) {
+    return InvalidArgument("it gathers at {} places of {} rows", taken, rows);
+  }
+  std::vector<double> ones(static_cast<size_t>(rows * all * taken), 0);
+  for (int64_t i = 0; i < rows * taken; ++i) {
+    const auto at = static_cast<int64_t>(values[static_cast<size_t>(i)]);
+    if (at < 0 || at >= all) return InvalidArgument("index {} of {} elements", at, all);
+    ones[static_cast<size_t>((i / taken * all + at) * taken + i % taken)] = 1;
+  }
+  ASSIGN_OR_RETURN(const std::string matrices,
+                   translator.Values(name + ".places", DType::kF32, Shape{rows, all, taken}, ones));
+  ASSIGN_OR_RETURN(Imported x, translator.Whole(self, name));
+  ASSIGN_OR_RETURN(x, translator.In(x, InOrder(rank), name));
+  ASSIGN_OR_RETURN(std::string y,
+                   translator.Add(name + ".of", "reshape", {x.node}, {{"shape", Shape{-1, rows, 1, all}}}));
+  ASSIGN_OR_RETURN(y, translator.Add(name + ".taken", "batch_matmul", {y, matrices}));
+  ASSIGN_OR_RETURN(y, translator.Reshape(y, translator.SizesOf(name), name));
+  translator.Bind(name, {std::move(y), InOrder(rank)});
+  return absl::OkStatus();
+}
+
 absl::Status IndexSelect(Translator& translator, const Node& node) {
   ASSIGN_OR_RETURN(const std::string self, TensorOf(node, "self"));
   ASSIGN_OR_RETURN(const std::string index, TensorOf(node, "index"));
@@ -368,6 +430,7 @@ absl::Status Pad(Translator& translator, const Node& node) {
 void AddIndices(Translations& translations) {
   translations.insert({{"index", Index},
                        {"index_select", IndexSelect},
+                       {"gather", Gather},
                        {"flip", Flip},
                        {"roll", Roll},
                        {"pad", Pad},

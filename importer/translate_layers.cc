@@ -1,6 +1,7 @@
 // Layers: products, convolutions, pools, attention and tables.
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "importer/moves.h"
 #include "importer/translator.h"
@@ -95,6 +96,77 @@ absl::Status Product(Translator& translator, const Node& node) {
   ASSIGN_OR_RETURN(std::string product, translator.Add(name, "batch_matmul", {x.node, y.node},
                                                        {{"transpose_x", x_exchanged}, {"transpose_y", y_exchanged}}));
   translator.Bind(name, {std::move(product), InOrder(std::max(x.rank(), y.rank()))});
+  return absl::OkStatus();
+}
+
+// Two operands, whose labels are those of both and the result, those that are summed, and those of one of them.
+absl::Status Einsum(Translator& translator, const Node& node) {
+  const std::string& name = node.outputs[0];
+  const auto text = node.arguments.find("equation");
+  const auto found = node.arguments.find("tensors");
+  const auto* const equation = text == node.arguments.end() ? nullptr : std::get_if<std::string>(&text->second);
+  const auto* const tensors = found == node.arguments.end() ? nullptr : std::get_if<TensorNames>(&found->second);
+  if (equation == nullptr || tensors == nullptr || tensors->names.size() != 2 || !translator.IsKnown(name)) {
+    return InvalidArgument("an einsum that has not two operands");
+  }
+  std::string labels = *equation;
+  std::erase(labels, ' ');
+  const size_t comma = labels.find(','), arrow = labels.find("->");
+  if (comma == std::string::npos || arrow == std::string::npos || labels.find('.') != std::string::npos) {
+    return InvalidArgument("an einsum of '{}'", *equation);
+  }
+  const std::string left = labels.substr(0, comma), right = labels.substr(comma + 1, arrow - comma - 1),
+                    result = labels.substr(arrow + 2);
+  const auto has = [](const std::string& in, char label) { return in.find(label) != std::string::npos; };
+  std::string both, summed, of_left, of_right;
+  for (const char label : result) {
+    (has(left, label) ? has(right, label) ? both : of_left : of_right).push_back(label);
+  }
+  for (const char label : left) {
+    if (!has(result, label)) summed.push_back(label);
+  }
+  const auto distinct = [](const std::string& in) { return std::set<char>(in.begin(), in.end()).size() == in.size(); };
+  const bool simple = distinct(left) && distinct(right) &&
+                      left.size() == both.size() + summed.size() + of_left.size() &&
+                      right.size() == both.size() + summed.size() + of_right.size() &&
+                      std::ranges::all_of(summed, [&](char label) { return has(right, label); });
+  if (!simple) return InvalidArgument("an einsum of '{}'", *equation);
+  // Each operand as [labels of both, rows, columns].
+  const auto lying = [&](size_t i, const std::string& own, const std::string& rows,
+                         const std::string& columns) -> absl::StatusOr<std::string> {
+    ASSIGN_OR_RETURN(Imported value, translator.Whole(tensors->names[i], name));
+    if (value.rank() != own.size()) return InvalidArgument("{} dimensions for '{}'", value.rank(), own);
+    Order order;
+    std::vector<Size> sizes;
+    const std::vector<Size>& of = translator.SizesOf(tensors->names[i]);
+    for (const char label : both) {
+      order.push_back(static_cast<int>(own.find(label)));
+      sizes.push_back(of[own.find(label)]);
+    }
+    for (const std::string& part : {rows, columns}) {
+      Size size{1};
+      for (const char label : part) {
+        const Size& one = of[own.find(label)];
+        order.push_back(static_cast<int>(own.find(label)));
+        size = {size.value * one.value, size.symbol.empty() ? one.symbol : size.symbol};
+      }
+      sizes.push_back(size);
+    }
+    ASSIGN_OR_RETURN(value, translator.In(value, order, name));
+    return translator.Reshape(value.node, sizes, name + ".operand");
+  };
+  ASSIGN_OR_RETURN(const std::string x, lying(0, left, of_left, summed));
+  ASSIGN_OR_RETURN(const std::string y, lying(1, right, summed, of_right));
+  ASSIGN_OR_RETURN(std::string product, both.empty() ? translator.Add(name + ".product", "matmul", {x, y})
+                                                     : translator.Add(name + ".product", "batch_matmul", {x, y}));
+  Order order;
+  std::vector<Size> sizes;
+  for (const char label : both + of_left + of_right) {
+    order.push_back(static_cast<int>(result.find(label)));
+    sizes.push_back(translator.SizesOf(name)[result.find(label)]);
+  }
+  ASSIGN_OR_RETURN(product, translator.Reshape(product, sizes, name));
+  translator.Bind(name, {std::move(product), std::move(order)});
   return absl::OkStatus();
 }
 
@@ -218,7 +290,18 @@ absl::Status Softmax(Translator& translator, const Node& node) {
   ASSIGN_OR_RETURN(const int dimension, DimensionOf(IntegerOf(node, "dim", -1), x.rank()));
   ASSIGN_OR_RETURN(x, translator.In(x, WithLast(x.order, dimension), name));
   const std::string op = OpOf(node.target).find("log") == std::string::npos ? "softmax" : "log_softmax";
-  ASSIGN_OR_RETURN(x.node, translator.Add(name, op, {x.node}));
+  const Shape shape = translator.ShapeOf(x.node);
+  const bool joined = shape.size() > 4;
+  if (joined) {
+    const Shape rows = {-1, Elements(shape) / shape[0] / shape.back(), shape.back()};
+    ASSIGN_OR_RETURN(x.node, translator.Add(name + ".rows", "reshape", {x.node}, {{"shape", rows}}));
+  }
+  ASSIGN_OR_RETURN(x.node, translator.Add(joined ? name + ".softmax" : name, op, {x.node}));
+  if (joined) {
+    Shape whole = shape;
+    whole[0] = -1;
+    ASSIGN_OR_RETURN(x.node, translator.Add(name, "reshape", {x.node}, {{"shape", whole}}));
+  }
   translator.Bind(name, std::move(x));
   return absl::OkStatus();
 }
@@ -260,13 +343,28 @@ absl::StatusOr<Mask> MaskOf(Translator& translator, const Node& node, const Shap
 
 absl::Status Attention(Translator& translator, const Node& node) {
   const std::string& name = node.outputs[0];
-  const Order heads_inside = {0, 2, 1, 3};
+  // Heads, if there are any, are the last dimension before the positions. What lies before them are samples.
+  Order order;
   std::vector<std::string> inputs;
+  Shape shape;  // of the query, in that order
   for (const char* const argument : {"query", "key", "value"}) {
     ASSIGN_OR_RETURN(const std::string tensor, TensorOf(node, argument));
     ASSIGN_OR_RETURN(Imported value, translator.Whole(tensor, name));
-    if (value.rank() != 4) return InvalidArgument("{} has {} dimensions; expected 4", argument, value.rank());
-    ASSIGN_OR_RETURN(value, translator.In(value, heads_inside, name));
+    const size_t rank = value.rank();
+    if (rank < 3 || (rank != 4 && !OptionalTensorOf(node, "attn_mask").empty())) {
+      return InvalidArgument("{} has {} dimensions; expected 4", argument, rank);
+    }
+    order = InOrder(rank);
+    if (rank > 3) std::swap(order[rank - 3], order[rank - 2]);
+    ASSIGN_OR_RETURN(value, translator.In(value, order, name));
+    const Shape own = translator.ShapeOf(value.node);
+    if (shape.empty()) shape = own;
+    if (rank != 4) {
+      const int64_t heads = rank == 3 ? 1 : own[rank - 2];
+      ASSIGN_OR_RETURN(value.node,
+                       translator.Add(name + "." + argument, "reshape", {value.node},
+                                      {{"shape", Shape{-1, own[rank == 3 ? 1 : rank - 3], heads, own.back()}}}));
+    }
     inputs.push_back(value.node);
   }
   ASSIGN_OR_RETURN(const Mask mask,
@@ -275,11 +373,18 @@ absl::Status Attention(Translator& translator, const Node& node) {
     inputs.emplace_back();  // no lengths
     inputs.push_back(mask.bias);
   }
-  ASSIGN_OR_RETURN(std::string y, translator.Add(name, "scaled_dot_product_attention", inputs,
-                                                 {{"scale", NumberOf(node, "scale", 0)},
-                                                  {"causal", mask.causal},
-                                                  {"dropout_rate", NumberOf(node, "dropout_p", 0)}}));
-  translator.Bind(name, {std::move(y), heads_inside});
+  const bool joined = shape.size() != 4;
+  ASSIGN_OR_RETURN(std::string y,
+                   translator.Add(joined ? name + ".joined" : name, "scaled_dot_product_attention", inputs,
+                                  {{"scale", NumberOf(node, "scale", 0)},
+                                   {"causal", mask.causal},
+                                   {"dropout_rate", NumberOf(node, "dropout_p", 0)}}));
+  if (joined) {
+    shape[shape.size() - 1] = translator.ShapeOf(y).back();
+    shape[0] = -1;
+    ASSIGN_OR_RETURN(y, translator.Add(name, "reshape", {y}, {{"shape", shape}}));
+  }
+  translator.Bind(name, {std::move(y), std::move(order)});
   return absl::OkStatus();
 }
 
@@ -323,6 +428,7 @@ void AddLayers(Translations& translations) {
                        {"matmul", Product},
                        {"bmm", Product},
                        {"mm", Product},
+                       {"einsum", Einsum},
                        {"conv1d", Convolution1d},
                        {"conv2d", Convolution},
                        {"max_pool2d", Pool},

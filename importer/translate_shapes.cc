@@ -336,10 +336,77 @@ absl::Status Repeat(Translator& translator, const Node& node) {
   return absl::OkStatus();
 }
 
+// What is written into a value: a tensor or a number, as large as the value.
+absl::Status Overwrite(Translator& translator, const Node& node) {
+  const std::string &name = node.outputs[0], op = OpOf(node.target);
+  const std::vector<Size>& sizes = translator.SizesOf(name);
+  const bool floats = IsFloat(translator.MetaOf(name).type);
+  Imported value;
+  const std::string source = OptionalTensorOf(node, op == "copy_" ? "src" : "value");
+  if (!source.empty()) {
+    ASSIGN_OR_RETURN(value, translator.Whole(source, name));
+  } else {
+    ASSIGN_OR_RETURN(value.node,
+                     translator.Values(name + ".number", floats ? DType::kF32 : DType::kI32, Shape(sizes.size(), 1),
+                                       {op == "zero_" ? 0 : NumberOf(node, "value", 0)}));
+    value.order = InOrder(sizes.size());
+  }
+  if (IsFloating(translator.TypeOf(value.node)) != floats) {
+    ASSIGN_OR_RETURN(value.node, translator.Add(name + ".cast", "cast", {value.node},
+                                                {{"dtype", std::string(floats ? "f32" : "i32")}}));
+  }
+  ASSIGN_OR_RETURN(value, translator.In(value, InOrder(value.rank()), name));
+  ASSIGN_OR_RETURN(value.node, translator.AsFloats(value.node, name));
+  ASSIGN_OR_RETURN(value, Expanded(translator, std::move(value), sizes, name));
+  if (!floats) {
+    ASSIGN_OR_RETURN(value.node,
+                     translator.Add(name + ".integers", "cast", {value.node}, {{"dtype", std::string("i32")}}));
+  }
+  translator.Bind(name, std::move(value));
+  return absl::OkStatus();
+}
+
 }  // namespace
 
+absl::StatusOr<Imported> Replaced(Translator& translator, const Node& view, const Imported& part,
+                                  const std::string& name) {
+  ASSIGN_OR_RETURN(const std::string self, TensorOf(view, "self"));
+  ASSIGN_OR_RETURN(Imported whole, translator.Whole(self, name));
+  ASSIGN_OR_RETURN(whole, translator.In(whole, InOrder(whole.rank()), name));
+  ASSIGN_OR_RETURN(const int dimension, DimensionOf(IntegerOf(view, "dim", 0), whole.rank()));
+  const auto at = static_cast<size_t>(dimension);
+  const int64_t all = translator.SizesOf(self)[at].value;
+  const auto place = [all](int64_t index) { return std::clamp<int64_t>(index < 0 ? index + all : index, 0, all); };
+  const bool selects = OpOf(view.target) == "select";
+  const int64_t begin = place(IntegerOf(view, selects ? "index" : "start", 0));
+  const int64_t end = selects ? begin + 1 : place(IntegerOf(view, "end", all));
+  if (IntegerOf(view, "step", 1) != 1)
+    return InvalidArgument("it writes into every {}th element", IntegerOf(view, "step", 1));
+  Imported written = part;
+  ASSIGN_OR_RETURN(written, translator.In(written, InOrder(written.rank()), name));
+  if (selects) {
+    std::vector<Size> sizes = translator.SizesOf(self);
+    sizes[at] = {1};
+    ASSIGN_OR_RETURN(written.node, translator.Reshape(written.node, sizes, name + ".part"));
+  }
+  std::vector<std::string> parts;
+  if (begin > 0) {
+    ASSIGN_OR_RETURN(Imported before, Cut(translator, whole, dimension, 0, begin, name + ".before"));
+    parts.push_back(std::move(before.node));
+  }
+  parts.push_back(written.node);
+  if (end < all) {
+    ASSIGN_OR_RETURN(Imported behind, Cut(translator, whole, dimension, end, all - end, name + ".behind"));
+    parts.push_back(std::move(behind.node));
+  }
+  if (parts.size() == 1) return Imported{parts[0], whole.order};
+  ASSIGN_OR_RETURN(whole.node, translator.Add(name + ".replaced", "concat", parts, {{"axis", int64_t{dimension}}}));
+  return whole;
+}
+
 void AddShapes(Translations& translations) {
-  for (const char* const name : {"view", "reshape", "_unsafe_view", "flatten", "unflatten", "squeeze", "unsqueeze"}) {
+  for (const char* const name :
+       {"view", "reshape", "_unsafe_view", "view_as", "reshape_as", "flatten", "unflatten", "squeeze", "unsqueeze"}) {
     translations[name] = Reshaped;
   }
   translations.insert({{"permute", Permute},
@@ -355,7 +422,10 @@ void AddShapes(Translations& translations) {
                        {"unbind", Split},
                        {"expand", Expand},
                        {"expand_as", Expand},
-                       {"repeat", Repeat}});
+                       {"repeat", Repeat},
+                       {"copy", Overwrite},
+                       {"fill", Overwrite},
+                       {"zero", Overwrite}});
 }
 
 }  // namespace partita::torch_export
