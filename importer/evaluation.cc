@@ -148,6 +148,7 @@ const std::map<std::string, Evaluation::Way>& Evaluation::Ways() {
       {"all", &Evaluation::Reduce},
       {"index", &Evaluation::Index},
       {"index_select", &Evaluation::IndexSelect},
+      {"one_hot", &Evaluation::OneHot},
       {"gather", &Evaluation::Gather},
       {"pad", &Evaluation::Pad},
       {"constant_pad_nd", &Evaluation::Pad},

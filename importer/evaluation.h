@@ -98,6 +98,7 @@ class Evaluation {
   One Reduce();
   One Index();
   One IndexSelect();
+  One OneHot();
   One Gather();
   One Pad();
   absl::StatusOr<std::vector<Constant>> Parts();

@@ -343,6 +343,20 @@ Evaluation::One Evaluation::IndexSelect() {
   });
 }
 
+Evaluation::One Evaluation::OneHot() {
+  ASSIGN_OR_RETURN(const Constant self, Self());
+  if (self.counts_samples) return InvalidArgument("it computes with the numbers of samples");
+  const Shape shape = ResultShape();
+  std::vector<double> values(static_cast<size_t>(Elements(shape)), 0);
+  const std::vector<double> classes = self.values();
+  for (size_t i = 0; i < classes.size(); ++i) {
+    const auto at = static_cast<int64_t>(classes[i]);
+    if (at < 0 || at >= shape.back()) return InvalidArgument("class {} of {}", at, shape.back());
+    values[i * static_cast<size_t>(shape.back()) + static_cast<size_t>(at)] = 1;
+  }
+  return Dense(meta(), std::move(values));
+}
+
 Evaluation::One Evaluation::Gather() {
   ASSIGN_OR_RETURN(const Constant self, Self());
   ASSIGN_OR_RETURN(const Constant index, Of("index"));

@@ -46,16 +46,43 @@ std::string Written(const torch_export::Node& node) {
   return IsInPlace(node.target) ? OptionalTensorOf(node, "self") : std::string();
 }
 
-// What the losses and metrics need. Steps of counters, checks of sizes and masks that nothing reads are not among it.
+// By name of a value: the value whose memory it shares, as views and results of writes do; itself if it has its own.
+std::map<std::string, std::string> RootsOf(const ExportedProgram& program) {
+  constexpr const char* kViews[] = {
+      "view",    "slice",  "select",    "transpose",  "permute",          "t",       "expand",
+      "unbind",  "split",  "chunk",     "alias",      "unsqueeze",        "squeeze", "flatten",
+      "reshape", "detach", "unflatten", "contiguous", "split_with_sizes", "to"};
+  std::map<std::string, std::string> roots;
+  for (const torch_export::Node& node : program.nodes) {
+    const bool views = std::ranges::find(kViews, OpOf(node.target)) != std::end(kViews) || IsInPlace(node.target);
+    const std::string self = views ? OptionalTensorOf(node, "self") : std::string();
+    const auto root = roots.find(self);
+    for (const std::string& output : node.outputs) {
+      roots[output] = self.empty() ? output : root == roots.end() ? self : root->second;
+    }
+  }
+  return roots;
+}
+
+// What the losses and metrics need, writes into memory that is read behind them included. Steps of counters, checks of
+// sizes and masks that nothing reads are not among it.
 std::vector<bool> NeededNodes(const ExportedProgram& program, const std::vector<std::string>& results) {
-  std::set<std::string> needed(results.begin(), results.end());
+  const std::map<std::string, std::string> roots = RootsOf(program);
+  std::set<std::string> needed, needed_roots;
+  const auto need = [&](const std::string& name) {
+    needed.insert(name);
+    const auto root = roots.find(name);
+    needed_roots.insert(root == roots.end() ? name : root->second);
+  };
+  std::ranges::for_each(results, need);
   std::vector<bool> nodes(program.nodes.size(), false);
   for (size_t i = program.nodes.size(); i-- > 0;) {
     const torch_export::Node& node = program.nodes[i];
-    const auto is_needed = [&needed](const std::string& name) { return !name.empty() && needed.contains(name); };
-    nodes[i] = std::ranges::any_of(node.outputs, is_needed) || is_needed(Written(node));
-    if (!nodes[i]) continue;
-    for (std::string& name : ReadsOf(node)) needed.insert(std::move(name));
+    const std::string written = Written(node);
+    const auto root = roots.find(written);
+    nodes[i] = std::ranges::any_of(node.outputs, [&](const std::string& name) { return needed.contains(name); }) ||
+               (!written.empty() && needed_roots.contains(root == roots.end() ? written : root->second));
+    if (nodes[i]) std::ranges::for_each(ReadsOf(node), need);
   }
   return nodes;
 }
@@ -92,20 +119,14 @@ absl::Status TranslateNode(Translator& translator, const torch_export::Node& nod
 // Names of one piece of memory: what views of a tensor, and writes into it, are called.
 class Memory {
  public:
-  Memory(const ExportedProgram& program, const std::vector<bool>& needed) {
-    constexpr const char* kViews[] = {
-        "view",    "slice",  "select",    "transpose",  "permute",          "t",       "expand",
-        "unbind",  "split",  "chunk",     "alias",      "unsqueeze",        "squeeze", "flatten",
-        "reshape", "detach", "unflatten", "contiguous", "split_with_sizes", "to"};
+  Memory(const ExportedProgram& program, const std::vector<bool>& needed) : root_(RootsOf(program)) {
     for (size_t i = 0; i < program.nodes.size(); ++i) {
       const torch_export::Node& node = program.nodes[i];
-      const bool views = std::ranges::find(kViews, OpOf(node.target)) != std::end(kViews) || IsInPlace(node.target);
-      const std::string self = views ? OptionalTensorOf(node, "self") : std::string();
+      const std::string op = OpOf(node.target);
       for (const std::string& output : node.outputs) {
         made_[output] = i;
-        if (const std::string op = OpOf(node.target); op == "slice" || op == "select") views_[output] = &node;
-        root_[output] = self.empty() ? output : RootOf(self);
-        names_[root_[output]].insert(output);
+        if (op == "slice" || op == "select" || IsInPlace(node.target)) views_[output] = &node;
+        names_[RootOf(output)].insert(output);
       }
       if (!needed[i]) continue;
       for (const std::string& name : ReadsOf(node)) last_read_[name] = i;
@@ -114,8 +135,8 @@ class Memory {
   }
 
   // The views, through which node `i` writes, that something reads behind it under their names or would see changed:
-  // slices and selects, from the one that it writes into to the whole. None if nothing does. kInvalidArgument:
-  // something else shares the memory and is read.
+  // slices, selects and results of writes, from the one that it writes into to the whole. None if nothing does.
+  // kInvalidArgument: something else shares the memory and is read.
   absl::StatusOr<std::vector<const torch_export::Node*>> ViewsWritten(size_t i, const torch_export::Node& node) const {
     const std::string written = Written(node);
     std::set<std::string> read;
@@ -149,7 +170,7 @@ class Memory {
 
   std::map<std::string, std::string> root_;
   std::map<std::string, std::set<std::string>> names_;      // by root
-  std::map<std::string, const torch_export::Node*> views_;  // slices and selects, by result
+  std::map<std::string, const torch_export::Node*> views_;  // slices, selects and writes, by result
   std::map<std::string, size_t> made_, last_read_;          // the node that gives the name, and the last that reads it
 };
 
@@ -162,10 +183,13 @@ absl::Status TranslateAt(const Memory& memory, size_t i, const torch_export::Nod
   std::string part = written;
   for (const torch_export::Node* const view : views) {
     ASSIGN_OR_RETURN(const Imported value, translator.Get(part));
-    const std::string whole = OptionalTensorOf(*view, "self");
+    part = OptionalTensorOf(*view, "self");
+    if (IsInPlace(view->target)) {
+      translator.Bind(part, value);
+      continue;
+    }
     ASSIGN_OR_RETURN(Imported replaced, Replaced(translator, *view, value, node.outputs[0]));
-    translator.Bind(whole, std::move(replaced));
-    part = whole;
+    translator.Bind(part, std::move(replaced));
   }
   translator.constants().Forget(written);
   return absl::OkStatus();

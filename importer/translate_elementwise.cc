@@ -450,32 +450,94 @@ absl::Status AddProduct(Translator& translator, const Node& node) {
 }
 
 // max(x, 0) + log(1 + exp(-|x|)), which does not overflow.
-absl::Status Softplus(Translator& translator, const Node& node) {
-  if (NumberOf(node, "beta", 1) != 1) return InvalidArgument("a softplus with beta {}", NumberOf(node, "beta", 1));
-  return Made(translator, node, [&](const std::string& x, const std::string& name) -> absl::StatusOr<std::string> {
-    ASSIGN_OR_RETURN(const std::string positive, translator.Add(name + ".positive", "relu", {x}));
-    ASSIGN_OR_RETURN(const std::string negative, Scaled(translator, x, -1, name + ".negative"));
-    ASSIGN_OR_RETURN(std::string size, translator.Add(name + ".size", "maximum", {x, negative}));
-    ASSIGN_OR_RETURN(size, Scaled(translator, size, -1, name + ".small"));
-    ASSIGN_OR_RETURN(size, translator.Add(name + ".exp", "exp", {size}));
-    ASSIGN_OR_RETURN(size, Shifted(translator, size, 1, name + ".sum"));
-    ASSIGN_OR_RETURN(size, translator.Add(name + ".log", "log", {size}));
-    return translator.Add(name, "add", {positive, size});
-  });
+absl::StatusOr<std::string> SoftplusOf(Translator& translator, const std::string& x, const std::string& name) {
+  ASSIGN_OR_RETURN(const std::string positive, translator.Add(name + ".positive", "relu", {x}));
+  ASSIGN_OR_RETURN(const std::string negative, Scaled(translator, x, -1, name + ".negative"));
+  ASSIGN_OR_RETURN(std::string size, translator.Add(name + ".size", "maximum", {x, negative}));
+  ASSIGN_OR_RETURN(size, Scaled(translator, size, -1, name + ".small"));
+  ASSIGN_OR_RETURN(size, translator.Add(name + ".exp", "exp", {size}));
+  ASSIGN_OR_RETURN(size, Shifted(translator, size, 1, name + ".sum"));
+  ASSIGN_OR_RETURN(size, translator.Add(name + ".log", "log", {size}));
+  return translator.Add(name, "add", {positive, size});
 }
 
-// max(x, 0) + alpha (exp(min(x, 0)) - 1)
+absl::Status Softplus(Translator& translator, const Node& node) {
+  if (NumberOf(node, "beta", 1) != 1) return InvalidArgument("a softplus with beta {}", NumberOf(node, "beta", 1));
+  return Made(translator, node,
+              [&](const std::string& x, const std::string& name) { return SoftplusOf(translator, x, name); });
+}
+
+// scale (max(x, 0) + alpha (exp(min(x, 0)) - 1))
 absl::Status Elu(Translator& translator, const Node& node) {
-  if (NumberOf(node, "scale", 1) != 1 || NumberOf(node, "input_scale", 1) != 1)
-    return InvalidArgument("an elu with scales");
+  const bool self_normalizing = OpOf(node.target).starts_with("selu");
+  const double alpha = self_normalizing ? 1.6732632423543772848170429916717 : NumberOf(node, "alpha", 1);
+  const double scale = self_normalizing ? 1.0507009873554804934193349852946 : NumberOf(node, "scale", 1);
+  if (NumberOf(node, "input_scale", 1) != 1) return InvalidArgument("an elu that scales its input");
   return Made(translator, node, [&](const std::string& x, const std::string& name) -> absl::StatusOr<std::string> {
     ASSIGN_OR_RETURN(const std::string positive, translator.Add(name + ".positive", "relu", {x}));
     ASSIGN_OR_RETURN(std::string rest, translator.Add(name + ".negative", "sub", {x, positive}));
     ASSIGN_OR_RETURN(rest, translator.Add(name + ".exp", "exp", {rest}));
     ASSIGN_OR_RETURN(rest, Shifted(translator, rest, -1, name + ".below"));
-    ASSIGN_OR_RETURN(rest, Scaled(translator, rest, NumberOf(node, "alpha", 1), name + ".scaled"));
-    return translator.Add(name, "add", {positive, rest});
+    ASSIGN_OR_RETURN(rest, Scaled(translator, rest, alpha, name + ".alpha"));
+    ASSIGN_OR_RETURN(rest, translator.Add(name + ".sum", "add", {positive, rest}));
+    return Scaled(translator, rest, scale, name);
   });
+}
+
+// x tanh(softplus(x)); -softplus(-x).
+absl::Status OfSoftplus(Translator& translator, const Node& node) {
+  const bool mish = OpOf(node.target).starts_with("mish");
+  return Made(translator, node, [&](const std::string& x, const std::string& name) -> absl::StatusOr<std::string> {
+    std::string y = x;
+    if (!mish) {
+      ASSIGN_OR_RETURN(y, Scaled(translator, x, -1, name + ".turned"));
+    }
+    ASSIGN_OR_RETURN(y, SoftplusOf(translator, y, name + ".softplus"));
+    if (!mish) return Scaled(translator, y, -1, name);
+    ASSIGN_OR_RETURN(y, translator.Add(name + ".tanh", "tanh", {y}));
+    return translator.Add(name, "mul", {x, y});
+  });
+}
+
+// max(x, 0) + weight min(x, 0), with a weight for each channel or one.
+absl::Status PRelu(Translator& translator, const Node& node) {
+  const std::string& name = node.outputs[0];
+  ASSIGN_OR_RETURN(const std::string self, TensorOf(node, "self"));
+  ASSIGN_OR_RETURN(const std::string weight, TensorOf(node, "weight"));
+  ASSIGN_OR_RETURN(const Imported x, translator.Get(self));
+  ASSIGN_OR_RETURN(Imported w, translator.GetParameter(weight, {0}, Beginning::kOnes));
+  const int64_t weights = translator.ShapeOf(w.node)[0];
+  if (weights > 1) {
+    Shape shape(x.rank(), 1);
+    shape[static_cast<size_t>(std::ranges::find(x.order, 1) - x.order.begin())] = weights;
+    ASSIGN_OR_RETURN(w.node, translator.Add(name + ".weights", "reshape", {w.node}, {{"shape", shape}}));
+  }
+  ASSIGN_OR_RETURN(const std::string positive, translator.Add(name + ".positive", "relu", {x.node}));
+  ASSIGN_OR_RETURN(std::string rest, translator.Add(name + ".negative", "sub", {x.node, positive}));
+  ASSIGN_OR_RETURN(rest, translator.Add(name + ".scaled", "mul", {rest, w.node}));
+  ASSIGN_OR_RETURN(rest, translator.Add(name, "add", {positive, rest}));
+  translator.Bind(name, {std::move(rest), x.order});
+  return absl::OkStatus();
+}
+
+// What lies above or below a diagonal times 0.
+absl::Status Triangle(Translator& translator, const Node& node) {
+  const std::string &name = node.outputs[0], op = OpOf(node.target);
+  ASSIGN_OR_RETURN(const std::string self, TensorOf(node, "self"));
+  ASSIGN_OR_RETURN(Imported x, translator.Get(self));
+  if (x.rank() < 2) return InvalidArgument("it has {} dimensions; expected 2", x.rank());
+  ASSIGN_OR_RETURN(x, translator.In(x, InOrder(x.rank()), name));
+  const Shape shape = translator.ShapeOf(x.node);
+  const int64_t rows = shape[shape.size() - 2], columns = shape.back(), diagonal = IntegerOf(node, "diagonal", 0);
+  std::vector<double> kept;
+  for (int64_t i = 0; i < rows * columns; ++i) {
+    const int64_t beyond = i % columns - i / columns - diagonal;
+    kept.push_back((op.starts_with("tril") ? beyond <= 0 : beyond >= 0) ? 1 : 0);
+  }
+  ASSIGN_OR_RETURN(const std::string mask, translator.Values(name + ".kept", DType::kF32, {rows, columns}, kept));
+  ASSIGN_OR_RETURN(x.node, translator.Add(name, "mul", {x.node, mask}));
+  translator.Bind(name, std::move(x));
+  return absl::OkStatus();
 }
 
 absl::Status Largest(Translator& translator, const Node& node) {
@@ -557,6 +619,12 @@ void AddElementwise(Translations& translations) {
                        {"addcdiv", AddProduct},
                        {"softplus", Softplus},
                        {"elu", Elu},
+                       {"selu", Elu},
+                       {"mish", OfSoftplus},
+                       {"log_sigmoid", OfSoftplus},
+                       {"prelu", PRelu},
+                       {"tril", Triangle},
+                       {"triu", Triangle},
                        {"maximum", Largest},
                        {"minimum", Largest},
                        {"type_as", Convert},

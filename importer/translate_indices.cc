@@ -311,6 +311,42 @@ absl::Status IndexSelect(Translator& translator, const Node& node) {
   return absl::OkStatus();
 }
 
+// Each element so many times in a row.
+absl::Status RepeatInterleaved(Translator& translator, const Node& node) {
+  const std::string& name = node.outputs[0];
+  ASSIGN_OR_RETURN(const std::string self, TensorOf(node, "self"));
+  ASSIGN_OR_RETURN(const Imported value, translator.Get(self));
+  if (!IsNumber(node, "repeats") || !IsNumber(node, "dim"))
+    return InvalidArgument("it repeats by a tensor, or all dimensions as one");
+  ASSIGN_OR_RETURN(const int dimension, DimensionOf(IntegerOf(node, "dim", 0), value.rank()));
+  const int64_t repeats = IntegerOf(node, "repeats", 1),
+                size = translator.SizesOf(self)[static_cast<size_t>(dimension)].value;
+  if (repeats < 1 || repeats > kMostSelected / std::max<int64_t>(1, size))
+    return InvalidArgument("it repeats {} times", repeats);
+  std::vector<int64_t> indices;
+  for (int64_t i = 0; i < size * repeats; ++i) indices.push_back(i / repeats);
+  ASSIGN_OR_RETURN(Imported taken, Taken(translator, value, dimension, indices, name));
+  translator.Bind(name, std::move(taken));
+  return absl::OkStatus();
+}
+
+// Rows of the identity.
+absl::Status OneHot(Translator& translator, const Node& node) {
+  const std::string& name = node.outputs[0];
+  ASSIGN_OR_RETURN(const std::string self, TensorOf(node, "self"));
+  ASSIGN_OR_RETURN(Imported ids, translator.Get(self));
+  const int64_t classes = translator.SizesOf(name).back().value;
+  if (classes < 1 || classes > 4096) return InvalidArgument("{} classes; 1 to 4096 are read", classes);
+  std::vector<double> ones(static_cast<size_t>(classes * classes), 0);
+  for (int64_t i = 0; i < classes; ++i) ones[static_cast<size_t>(i * classes + i)] = 1;
+  ASSIGN_OR_RETURN(const std::string rows, translator.Values(name + ".rows", DType::kF32, {classes, classes}, ones));
+  ASSIGN_OR_RETURN(ids, translator.In(ids, InOrder(ids.rank()), name));
+  ASSIGN_OR_RETURN(std::string y, translator.Add(name + ".taken", "embedding", {rows, ids.node}));
+  ASSIGN_OR_RETURN(y, translator.Add(name, "cast", {y}, {{"dtype", std::string("i32")}}));
+  translator.Bind(name, {std::move(y), InOrder(ids.rank() + 1)});
+  return absl::OkStatus();
+}
+
 absl::Status Flip(Translator& translator, const Node& node) {
   const std::string& name = node.outputs[0];
   ASSIGN_OR_RETURN(const std::string self, TensorOf(node, "self"));
@@ -431,6 +467,8 @@ void AddIndices(Translations& translations) {
   translations.insert({{"index", Index},
                        {"index_select", IndexSelect},
                        {"gather", Gather},
+                       {"repeat_interleave", RepeatInterleaved},
+                       {"one_hot", OneHot},
                        {"flip", Flip},
                        {"roll", Roll},
                        {"pad", Pad},

@@ -70,6 +70,27 @@ absl::Status AddedProduct(Translator& translator, const Node& node) {
   return absl::OkStatus();
 }
 
+// beta self + alpha batch1 batch2.
+absl::Status AddedBatchProduct(Translator& translator, const Node& node) {
+  const std::string& name = node.outputs[0];
+  std::vector<std::string> nodes;
+  for (const char* const argument : {"self", "batch1", "batch2"}) {
+    ASSIGN_OR_RETURN(const std::string tensor, TensorOf(node, argument));
+    ASSIGN_OR_RETURN(Imported value, translator.Get(tensor));
+    ASSIGN_OR_RETURN(value, translator.In(value, InOrder(value.rank()), name));
+    nodes.push_back(std::move(value.node));
+  }
+  ASSIGN_OR_RETURN(std::string product, translator.Add(name + ".product", "batch_matmul", {nodes[1], nodes[2]}));
+  ASSIGN_OR_RETURN(product,
+                   translator.Add(name + ".scaled", "scale", {product}, {{"factor", NumberOf(node, "alpha", 1)}}));
+  if (const double beta = NumberOf(node, "beta", 1); beta != 0) {
+    ASSIGN_OR_RETURN(const std::string self, translator.Add(name + ".self", "scale", {nodes[0]}, {{"factor", beta}}));
+    ASSIGN_OR_RETURN(product, translator.Add(name, "add", {product, self}));
+  }
+  translator.Bind(name, {std::move(product), InOrder(3)});
+  return absl::OkStatus();
+}
+
 // matmul, bmm, mm: of two activations, or of one and a matrix.
 absl::Status Product(Translator& translator, const Node& node) {
   const std::string& name = node.outputs[0];
@@ -252,6 +273,20 @@ IntList PaddingOf(const IntList& padding, const IntList& kernel, const IntList& 
   return around;
 }
 
+// The mean of each window of a dimension, as weights of its elements. Padding counts as far as the padded image goes.
+std::vector<double> WindowMeans(int64_t size, int64_t windows, int64_t kernel, int64_t stride, int64_t padding,
+                                bool count_padding) {
+  std::vector<double> means(static_cast<size_t>(windows * size), 0);
+  for (int64_t i = 0; i < windows; ++i) {
+    const int64_t begin = i * stride - padding, end = std::min(begin + kernel, size + padding);
+    const int64_t first = std::max<int64_t>(begin, 0), behind = std::min(end, size);
+    for (int64_t k = first; k < behind; ++k) {
+      means[static_cast<size_t>(i * size + k)] = 1 / static_cast<double>(count_padding ? end - begin : behind - first);
+    }
+  }
+  return means;
+}
+
 absl::Status Pool(Translator& translator, const Node& node) {
   const std::string& name = node.outputs[0];
   const bool largest = OpOf(node.target).starts_with("max_pool");
@@ -272,8 +307,15 @@ absl::Status Pool(Translator& translator, const Node& node) {
     return InvalidArgument("an average pool with a divisor of its own");
   }
   const IntList around = PaddingOf(padding, kernel, stride, translator.ShapeOf(x.node), translator.SizesOf(name));
-  if (!largest && (around[1] > padding[0] || around[3] > padding[1])) {
-    return InvalidArgument("an average pool with ceil_mode, whose last windows are not whole");
+  if (!largest && (around[1] > padding[0] || around[3] > padding[1])) {  // ceil_mode, with windows that are not whole
+    for (int d = 0; d < 2; ++d) {
+      const std::vector<double> means =
+          WindowMeans(translator.ShapeOf(x.node)[1 + d], translator.SizesOf(name)[2 + d].value, kernel[d], stride[d],
+                      padding[d], SwitchOf(node, "count_include_pad", true));
+      ASSIGN_OR_RETURN(x, Mixed(translator, x, 2 + d, means, name));
+    }
+    translator.Bind(name, std::move(x));
+    return absl::OkStatus();
   }
   Attributes attributes = {{"kernel", kernel}, {"stride", stride}, {"padding", around}};
   if (!largest) attributes.Set("count_padding", SwitchOf(node, "count_include_pad", true));
@@ -429,6 +471,7 @@ void AddLayers(Translations& translations) {
                        {"bmm", Product},
                        {"mm", Product},
                        {"einsum", Einsum},
+                       {"baddbmm", AddedBatchProduct},
                        {"conv1d", Convolution1d},
                        {"conv2d", Convolution},
                        {"max_pool2d", Pool},

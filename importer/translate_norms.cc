@@ -1,5 +1,6 @@
 // Norms: by statistics of the batch, of a sample, or of a group of its channels.
 #include <algorithm>
+#include <limits>
 #include <tuple>
 
 #include "importer/translator.h"
@@ -59,6 +60,37 @@ absl::Status Normalized(Translator& translator, const Node& node, Imported x, co
   const std::string& name = node.outputs[0];
   ASSIGN_OR_RETURN(std::string y, Standardized(translator, x, dimensions, NumberOf(node, "eps", 1e-5), name));
   ASSIGN_OR_RETURN(x.node, PerChannel(translator, node, x, std::move(y)));
+  translator.Bind(name, std::move(x));
+  return absl::OkStatus();
+}
+
+// x / sqrt(mean of squares + epsilon), times a weight for each channel.
+absl::Status RmsNorm(Translator& translator, const Node& node) {
+  const std::string& name = node.outputs[0];
+  ASSIGN_OR_RETURN(const std::string input, TensorOf(node, "input"));
+  ASSIGN_OR_RETURN(Imported x, translator.Get(input));
+  const IntList normalized = IntegersOf(node, "normalized_shape", {});
+  if (normalized.size() != 1) return InvalidArgument("it normalizes {} dimensions; 1 is read", normalized.size());
+  const int64_t axis = std::ranges::find(x.order, static_cast<int>(x.rank()) - 1) - x.order.begin();
+  // Without one PyTorch takes that of the type: f64 here only if the weights are.
+  const bool is_double = translator.MetaOf(input).type == ScalarType::kF64;
+  const double epsilon =
+      NumberOf(node, "eps", is_double ? std::numeric_limits<double>::epsilon() : std::numeric_limits<float>::epsilon());
+  ASSIGN_OR_RETURN(std::string size, translator.Add(name + ".square", "square", {x.node}));
+  ASSIGN_OR_RETURN(size,
+                   translator.Add(name + ".mean", "mean", {size}, {{"axes", IntList{axis}}, {"keep_sizes", true}}));
+  ASSIGN_OR_RETURN(const std::string constant, translator.Values(name + ".epsilon", DType::kF32, Shape{1}, {epsilon}));
+  ASSIGN_OR_RETURN(size, translator.Add(name + ".sum", "add", {size, constant}));
+  ASSIGN_OR_RETURN(size, translator.Add(name + ".root", "sqrt", {size}));
+  const std::string weight = OptionalTensorOf(node, "weight");
+  ASSIGN_OR_RETURN(x.node, translator.Add(weight.empty() ? name : name + ".norm", "div", {x.node, size}));
+  if (!weight.empty()) {
+    ASSIGN_OR_RETURN(Imported gain, translator.GetParameter(weight, {0}, Beginning::kOnes));
+    Shape shape(x.rank(), 1);
+    shape[static_cast<size_t>(axis)] = normalized[0];
+    ASSIGN_OR_RETURN(gain.node, translator.Add(name + ".weight", "reshape", {gain.node}, {{"shape", shape}}));
+    ASSIGN_OR_RETURN(x.node, translator.Add(name, "mul", {x.node, gain.node}));
+  }
   translator.Bind(name, std::move(x));
   return absl::OkStatus();
 }
@@ -160,7 +192,8 @@ void AddNorms(Translations& translations) {
   translations.insert({{"batch_norm", BatchNorm},
                        {"layer_norm", LayerNorm},
                        {"group_norm", GroupNorm},
-                       {"instance_norm", InstanceNorm}});
+                       {"instance_norm", InstanceNorm},
+                       {"rms_norm", RmsNorm}});
 }
 
 }  // namespace partita::torch_export

@@ -115,15 +115,8 @@ absl::Status VectorNorm(Translator& translator, const Node& node) {
 }
 
 // Pools windows of all elements of a dimension, one dimension after the other.
-absl::Status Largest(Translator& translator, const Node& node) {
-  const std::string &name = node.outputs[0], op = OpOf(node.target);
-  if (!OptionalTensorOf(node, "other").empty()) return InvalidArgument("the larger of two tensors; maximum is read");
-  ASSIGN_OR_RETURN(Imported x, Operand(translator, node));
-  ASSIGN_OR_RETURN(const Reduction reduction, ReductionOf(node, x.rank()));
-  const bool smallest = op.ends_with("min");
-  if (smallest) {
-    ASSIGN_OR_RETURN(x.node, translator.Add(name + ".negative", "scale", {x.node}, {{"factor", -1.0}}));
-  }
+absl::StatusOr<Imported> LargestOf(Translator& translator, Imported x, const Reduction& reduction,
+                                   const std::string& name) {
   for (size_t j = 0; j < x.order.size(); ++j) {
     const Shape shape = translator.ShapeOf(x.node);
     if (!reduction.reduced[static_cast<size_t>(x.order[j])] || shape[j] == 1) continue;
@@ -138,20 +131,57 @@ absl::Status Largest(Translator& translator, const Node& node) {
     result[0] = -1;
     ASSIGN_OR_RETURN(x.node, translator.Add(name + ".largest", "reshape", {y}, {{"shape", result}}));
   }
+  return x;
+}
+
+// Without the dimensions that were reduced to size 1.
+absl::StatusOr<Imported> Dropped(Translator& translator, Imported x, const Reduction& reduction,
+                                 const std::string& name) {
+  if (reduction.kept) return x;
+  Order order;
+  std::vector<Size> sizes;
+  for (const int d : x.order) {
+    if (reduction.reduced[static_cast<size_t>(d)]) continue;
+    order.push_back(d - static_cast<int>(std::count(reduction.reduced.begin(), reduction.reduced.begin() + d, true)));
+    sizes.push_back(translator.SizesOf(name)[static_cast<size_t>(order.back())]);
+  }
+  ASSIGN_OR_RETURN(x.node, translator.Reshape(x.node, sizes, name));
+  x.order = std::move(order);
+  return x;
+}
+
+absl::Status Largest(Translator& translator, const Node& node) {
+  const std::string &name = node.outputs[0], op = OpOf(node.target);
+  if (!OptionalTensorOf(node, "other").empty()) return InvalidArgument("the larger of two tensors; maximum is read");
+  ASSIGN_OR_RETURN(Imported x, Operand(translator, node));
+  ASSIGN_OR_RETURN(const Reduction reduction, ReductionOf(node, x.rank()));
+  const bool smallest = op.ends_with("min");
+  if (smallest) {
+    ASSIGN_OR_RETURN(x.node, translator.Add(name + ".negative", "scale", {x.node}, {{"factor", -1.0}}));
+  }
+  ASSIGN_OR_RETURN(x, LargestOf(translator, std::move(x), reduction, name));
   if (smallest) {
     ASSIGN_OR_RETURN(x.node, translator.Add(name + ".smallest", "scale", {x.node}, {{"factor", -1.0}}));
   }
-  if (!reduction.kept) {
-    Order order;
-    std::vector<Size> sizes;
-    for (const int d : x.order) {
-      if (reduction.reduced[static_cast<size_t>(d)]) continue;
-      order.push_back(d - static_cast<int>(std::count(reduction.reduced.begin(), reduction.reduced.begin() + d, true)));
-      sizes.push_back(translator.SizesOf(name)[static_cast<size_t>(order.back())]);
-    }
-    ASSIGN_OR_RETURN(x.node, translator.Reshape(x.node, sizes, name));
-    x.order = std::move(order);
-  }
+  ASSIGN_OR_RETURN(x, Dropped(translator, std::move(x), reduction, name));
+  translator.Bind(name, std::move(x));
+  return absl::OkStatus();
+}
+
+// The largest element, from which no gradient comes, and the logarithm of the sum of exponentials of what is below.
+absl::Status LogSumExp(Translator& translator, const Node& node) {
+  const std::string& name = node.outputs[0];
+  ASSIGN_OR_RETURN(Imported x, Operand(translator, node));
+  ASSIGN_OR_RETURN(const Reduction reduction, ReductionOf(node, x.rank()));
+  const Reduction with_sizes{reduction.reduced, true};
+  ASSIGN_OR_RETURN(Imported largest, LargestOf(translator, x, reduction, name));
+  ASSIGN_OR_RETURN(largest.node, translator.Add(name + ".bound", "stop_gradient", {largest.node}));
+  ASSIGN_OR_RETURN(x.node, translator.Add(name + ".below", "sub", {x.node, largest.node}));
+  ASSIGN_OR_RETURN(x.node, translator.Add(name + ".exp", "exp", {x.node}));
+  ASSIGN_OR_RETURN(x, Reduced(translator, x, with_sizes, "sum", name + ".sum"));
+  ASSIGN_OR_RETURN(x.node, translator.Add(name + ".log", "log", {x.node}));
+  ASSIGN_OR_RETURN(x.node, translator.Add(name + ".whole", "add", {x.node, largest.node}));
+  ASSIGN_OR_RETURN(x, Dropped(translator, std::move(x), reduction, name));
   translator.Bind(name, std::move(x));
   return absl::OkStatus();
 }
@@ -189,6 +219,7 @@ void AddReductions(Translations& translations) {
                        {"amin", Largest},
                        {"max", Largest},
                        {"min", Largest},
+                       {"logsumexp", LogSumExp},
                        {"cumsum", CumulativeSum}});
 }
 

@@ -336,6 +336,42 @@ absl::Status Repeat(Translator& translator, const Node& node) {
   return absl::OkStatus();
 }
 
+// The first half of a dimension times the sigmoid of the second.
+absl::Status GatedLinear(Translator& translator, const Node& node) {
+  const std::string& name = node.outputs[0];
+  ASSIGN_OR_RETURN(const std::string self, TensorOf(node, "self"));
+  ASSIGN_OR_RETURN(const Imported value, translator.Get(self));
+  ASSIGN_OR_RETURN(const int dimension, DimensionOf(IntegerOf(node, "dim", -1), value.rank()));
+  const int64_t half = translator.SizesOf(self)[static_cast<size_t>(dimension)].value / 2;
+  ASSIGN_OR_RETURN(Imported x, Cut(translator, value, dimension, 0, half, name + ".first"));
+  ASSIGN_OR_RETURN(Imported gate, Cut(translator, value, dimension, half, half, name + ".second"));
+  ASSIGN_OR_RETURN(gate.node, translator.Add(name + ".gate", "sigmoid", {gate.node}));
+  ASSIGN_OR_RETURN(x.node, translator.Add(name, "mul", {x.node, gate.node}));
+  translator.Bind(name, std::move(x));
+  return absl::OkStatus();
+}
+
+// Channels become rows and columns: [n,c,r,s,h,w] to [n,c,h,r,w,s], and back.
+absl::Status PixelShuffle(Translator& translator, const Node& node) {
+  const std::string& name = node.outputs[0];
+  ASSIGN_OR_RETURN(const std::string self, TensorOf(node, "self"));
+  ASSIGN_OR_RETURN(Imported x, translator.Get(self));
+  const bool back = OpOf(node.target) == "pixel_unshuffle";
+  const int64_t factor = IntegerOf(node, back ? "downscale_factor" : "upscale_factor", 1);
+  if (x.rank() != 4) return InvalidArgument("its input has {} dimensions; expected 4", x.rank());
+  const std::vector<Size>&from = translator.SizesOf(self), &to = translator.SizesOf(name);
+  const std::vector<Size> split = back ? std::vector<Size>{from[0], from[1], to[2], {factor}, to[3], {factor}}
+                                       : std::vector<Size>{from[0], to[1], {factor}, {factor}, from[2], from[3]};
+  const Order moved = back ? Order{0, 1, 3, 5, 2, 4} : Order{0, 1, 4, 2, 5, 3};
+  ASSIGN_OR_RETURN(x, translator.In(x, InOrder(4), name));
+  ASSIGN_OR_RETURN(x.node, translator.Reshape(x.node, split, name + ".split"));
+  x.order = InOrder(6);
+  ASSIGN_OR_RETURN(x, translator.In(x, moved, name));
+  ASSIGN_OR_RETURN(x.node, translator.Reshape(x.node, to, name));
+  translator.Bind(name, {std::move(x.node), InOrder(4)});
+  return absl::OkStatus();
+}
+
 // What is written into a value: a tensor or a number, as large as the value.
 absl::Status Overwrite(Translator& translator, const Node& node) {
   const std::string &name = node.outputs[0], op = OpOf(node.target);
@@ -423,6 +459,9 @@ void AddShapes(Translations& translations) {
                        {"expand", Expand},
                        {"expand_as", Expand},
                        {"repeat", Repeat},
+                       {"glu", GatedLinear},
+                       {"pixel_shuffle", PixelShuffle},
+                       {"pixel_unshuffle", PixelShuffle},
                        {"copy", Overwrite},
                        {"fill", Overwrite},
                        {"zero", Overwrite}});

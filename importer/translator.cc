@@ -369,6 +369,7 @@ Translate FindTranslation(const std::string& target) {
     AddNorms(*all);
     AddLayers(*all);
     AddLosses(*all);
+    AddRecurrent(*all);
     AddReductions(*all);
     return all;
   }();

@@ -134,6 +134,7 @@ void AddImages(Translations& translations);       // translate_images.cc
 void AddNorms(Translations& translations);        // translate_norms.cc
 void AddLayers(Translations& translations);       // translate_layers.cc
 void AddLosses(Translations& translations);       // translate_losses.cc
+void AddRecurrent(Translations& translations);    // translate_recurrent.cc
 void AddReductions(Translations& translations);   // translate_reductions.cc
 
 // Arguments of a node. Those that it lacks are the defaults.
