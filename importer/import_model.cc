@@ -87,12 +87,20 @@ std::vector<bool> NeededNodes(const ExportedProgram& program, const std::vector<
   return nodes;
 }
 
-// The inputs that ops of images read first.
+// What ops of images read, also behind ops that keep its dimensions where they are.
 std::set<std::string> ImagesOf(const ExportedProgram& program) {
+  constexpr const char* kKeep[] = {"pad", "add",   "sub",        "mul",  "div",  "clamp",
+                                   "to",  "clone", "contiguous", "relu", "roll", "flip"};
   std::set<std::string> images;
-  for (const torch_export::Node& node : program.nodes) {
+  for (size_t i = program.nodes.size(); i-- > 0;) {
+    const torch_export::Node& node = program.nodes[i];
     const std::string op = OpOf(node.target);
-    if (!op.starts_with("conv") && op.find("pool") == std::string::npos && !op.starts_with("batch_norm")) continue;
+    const bool reads_images = op.starts_with("conv") || op.find("pool") != std::string::npos ||
+                              op.starts_with("batch_norm") || op.find("upsample") != std::string::npos;
+    const bool keeps =
+        std::ranges::find(kKeep, op) != std::end(kKeep) &&
+        std::ranges::any_of(node.outputs, [&](const std::string& name) { return images.contains(name); });
+    if (!reads_images && !keeps) continue;
     for (const char* const argument : {"input", "self"}) images.insert(OptionalTensorOf(node, argument));
   }
   return images;

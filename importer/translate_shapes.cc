@@ -336,6 +336,18 @@ absl::Status Repeat(Translator& translator, const Node& node) {
   return absl::OkStatus();
 }
 
+// What reads the results broadcasts them itself.
+absl::Status BroadcastTensors(Translator& translator, const Node& node) {
+  const auto found = node.arguments.find("tensors");
+  const auto* const tensors = found == node.arguments.end() ? nullptr : std::get_if<TensorNames>(&found->second);
+  if (tensors == nullptr || tensors->names.size() != node.outputs.size()) return InvalidArgument("it has no tensors");
+  for (size_t i = 0; i < node.outputs.size(); ++i) {
+    ASSIGN_OR_RETURN(Imported value, translator.Get(tensors->names[i]));
+    translator.Bind(node.outputs[i], std::move(value));
+  }
+  return absl::OkStatus();
+}
+
 // The first half of a dimension times the sigmoid of the second.
 absl::Status GatedLinear(Translator& translator, const Node& node) {
   const std::string& name = node.outputs[0];
@@ -459,6 +471,7 @@ void AddShapes(Translations& translations) {
                        {"expand", Expand},
                        {"expand_as", Expand},
                        {"repeat", Repeat},
+                       {"broadcast_tensors", BroadcastTensors},
                        {"glu", GatedLinear},
                        {"pixel_shuffle", PixelShuffle},
                        {"pixel_unshuffle", PixelShuffle},
