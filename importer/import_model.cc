@@ -284,7 +284,7 @@ absl::StatusOr<ImportedModel> ImportModel(const std::string& path, const OpRegis
   return imported;
 }
 
-absl::Status SaveWeights(const ImportedModel& imported, const std::string& path) {
+absl::Status SaveWeights(const ImportedModel& imported, const std::string& path, std::optional<DType> floats) {
   const Graph& graph = imported.model.graph;
   const bool has_doubles = std::ranges::any_of(
       imported.program.weights, [](const auto& weight) { return weight.second.meta.type == ScalarType::kF64; });
@@ -296,7 +296,8 @@ absl::Status SaveWeights(const ImportedModel& imported, const std::string& path)
     const bool is_double = state.values.empty()
                                ? imported.program.weights.at(state.name).meta.type == ScalarType::kF64
                                : has_doubles && IsFloating(type.dtype);  // constants go with the others
-    const DType stored = is_double ? DType::kF64 : type.dtype;
+    const DType as_given = is_double ? DType::kF64 : type.dtype;
+    const DType stored = floats && IsFloating(type.dtype) ? *floats : as_given;
     ASSIGN_OR_RETURN(std::string one, ReadWeight(imported, state, stored));
     bytes.push_back(std::move(one));
     tensors.push_back({state.name,

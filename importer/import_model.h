@@ -2,6 +2,7 @@
 #ifndef PARTITA_IMPORTER_IMPORT_MODEL_H_
 #define PARTITA_IMPORTER_IMPORT_MODEL_H_
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,9 +30,10 @@ absl::StatusOr<Model> ReadModelFile(const std::string& path, const OpRegistry& r
 // kInvalidArgument: errors of ReadExportedProgram; or all nodes that have no translation, with op, module and reason.
 absl::StatusOr<ImportedModel> ImportModel(const std::string& path, const OpRegistry& registry);
 
-// Writes all weights as safetensors, under the module's names and in the order of the graph's states; f64 ones as f64,
-// for runs with --precision=f64, other floating ones as f32.
-absl::Status SaveWeights(const ImportedModel& imported, const std::string& path);
+// Writes all weights as safetensors, under the module's names and in the order of the graph's states. Floating ones as
+// `floats`; without it those of f64 as f64, for runs with --precision=f64, and others as f32.
+absl::Status SaveWeights(const ImportedModel& imported, const std::string& path,
+                         std::optional<DType> floats = std::nullopt);
 
 // One weight's bytes in the order and type of the graph's state, little-endian f32, f64 or i32.
 absl::StatusOr<std::string> ReadWeight(const ImportedModel& imported, const torch_export::ImportedState& state,

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 
+#include "importer/arithmetic.h"
 #include "importer/translator.h"
 #include "runtime/base/status.h"
 
@@ -29,59 +30,6 @@ absl::Status Gelu(Translator& translator, const Node& node) {
   return Unary(translator, node, form != nullptr && *form == "tanh" ? "gelu_tanh" : "gelu");
 }
 
-// Both operands with as many dimensions, in one order: the other's size-1 dimensions only change places.
-absl::StatusOr<Imported> Lifted(Translator& translator, const Imported& value, const Order& order,
-                                const std::string& name) {
-  Imported lifted = value;
-  if (lifted.rank() < order.size()) {
-    ASSIGN_OR_RETURN(lifted, translator.In(lifted, InOrder(lifted.rank()), name));
-    if (order == InOrder(order.size())) return lifted;  // broadcast from the last dimension, as here
-    Shape shape(order.size() - lifted.rank(), 1);
-    const Shape own = translator.ShapeOf(lifted.node);
-    for (const int64_t size : own) shape.push_back(size);
-    ASSIGN_OR_RETURN(lifted.node, translator.Add(name + ".lifted", "reshape", {lifted.node}, {{"shape", shape}}));
-    lifted.order = InOrder(order.size());
-  }
-  return translator.In(lifted, order, name);
-}
-
-bool IsWhole(double number) { return number == std::trunc(number); }
-
-absl::StatusOr<std::string> Scaled(Translator& translator, const std::string& node, double factor,
-                                   const std::string& name) {
-  if (factor == 1) return node;
-  return translator.Add(name, "scale", {node}, {{"factor", factor}});
-}
-
-// Integers are computed as f32, which holds those up to 2^24 exactly, and become integers again.
-absl::StatusOr<std::string> AsType(Translator& translator, const std::string& node, DType type,
-                                   const std::string& name) {
-  if (IsFloating(type) || !IsFloating(translator.TypeOf(node))) return node;
-  return translator.Add(name, "cast", {node}, {{"dtype", std::string(Name(type))}});
-}
-
-// Both operands, as floats, in one order.
-struct Pair {
-  Imported x, y;
-  Order order;
-  bool integers = false;  // both
-};
-absl::StatusOr<Pair> PairOf(Translator& translator, const std::string& self, const std::string& other,
-                            const std::string& name) {
-  Pair pair;
-  ASSIGN_OR_RETURN(pair.x, translator.Get(self));
-  ASSIGN_OR_RETURN(pair.y, translator.Get(other));
-  pair.integers = !IsFloating(translator.TypeOf(pair.x.node)) && !IsFloating(translator.TypeOf(pair.y.node));
-  const bool y_leads = translator.ConstantOf(other) == nullptr && pair.x.rank() == pair.y.rank() &&
-                       (pair.y.order == kChannelsLast || translator.ConstantOf(self) != nullptr);
-  pair.order = pair.x.rank() >= pair.y.rank() && !y_leads ? pair.x.order : pair.y.order;
-  ASSIGN_OR_RETURN(pair.x, Lifted(translator, pair.x, pair.order, name));
-  ASSIGN_OR_RETURN(pair.y, Lifted(translator, pair.y, pair.order, name));
-  ASSIGN_OR_RETURN(pair.x.node, translator.AsFloats(pair.x.node, name + ".self"));
-  ASSIGN_OR_RETURN(pair.y.node, translator.AsFloats(pair.y.node, name + ".other"));
-  return pair;
-}
-
 // x op y, where y is a tensor.
 absl::Status OfTensors(Translator& translator, const Node& node, const std::string& op) {
   const std::string& name = node.outputs[0];
@@ -99,15 +47,6 @@ absl::Status OfTensors(Translator& translator, const Node& node, const std::stri
   }
   translator.Bind(name, {std::move(result), pair.order});
   return absl::OkStatus();
-}
-
-// x + number, for every element.
-absl::StatusOr<std::string> Shifted(Translator& translator, const std::string& node, double number,
-                                    const std::string& name) {
-  if (number == 0) return node;
-  ASSIGN_OR_RETURN(const std::string constant,
-                   translator.Add(name + ".number", "constant", {}, {{"shape", Shape{1}}, {"value", number}}));
-  return translator.Add(name, "add", {node, constant});
 }
 
 absl::Status OfNumber(Translator& translator, const Node& node, double factor, double number) {
@@ -151,18 +90,6 @@ absl::Status Divide(Translator& translator, const Node& node) {
 }
 absl::Status Negate(Translator& translator, const Node& node) { return OfNumber(translator, node, -1, 0); }
 
-// What is made of the operand by a function of its node and the result's name.
-template <typename Make>
-absl::Status Made(Translator& translator, const Node& node, Make make) {
-  ASSIGN_OR_RETURN(const std::string self, TensorOf(node, node.arguments.contains("self") ? "self" : "input"));
-  ASSIGN_OR_RETURN(Imported value, translator.Get(self));
-  absl::StatusOr<std::string> made = make(value.node, node.outputs[0]);
-  RETURN_IF_ERROR(made.status());
-  value.node = *std::move(made);
-  translator.Bind(node.outputs[0], std::move(value));
-  return absl::OkStatus();
-}
-
 // 1 / x, or 1 / sqrt(x).
 absl::Status Reciprocal(Translator& translator, const Node& node) {
   return Made(translator, node, [&](const std::string& x, const std::string& name) -> absl::StatusOr<std::string> {
@@ -170,8 +97,7 @@ absl::Status Reciprocal(Translator& translator, const Node& node) {
     if (OpOf(node.target) == "rsqrt" || NumberOf(node, "exponent", 0) == -0.5) {
       ASSIGN_OR_RETURN(of, translator.Add(name + ".sqrt", "sqrt", {x}));
     }
-    ASSIGN_OR_RETURN(const std::string one,
-                     translator.Add(name + ".one", "constant", {}, {{"shape", Shape{1}}, {"value", 1.0}}));
+    ASSIGN_OR_RETURN(const std::string one, NumberBeside(translator, of, 1, name + ".one"));
     return translator.Add(name, "div", {one, of});
   });
 }
@@ -196,29 +122,6 @@ absl::Status Power(Translator& translator, const Node& node) {
   });
 }
 
-// max(x, number), element by element.
-absl::StatusOr<std::string> AtLeast(Translator& translator, const std::string& node, double number,
-                                    const std::string& name) {
-  if (number == 0) return translator.Add(name, "relu", {node});
-  ASSIGN_OR_RETURN(const std::string constant,
-                   translator.Add(name + ".number", "constant", {}, {{"shape", Shape{1}}, {"value", number}}));
-  return translator.Add(name, "maximum", {node, constant});
-}
-
-// min(max(x, least), most); infinite bounds are none.
-absl::StatusOr<std::string> Clamped(Translator& translator, std::string node, double least, double most,
-                                    const std::string& name) {
-  if (least == 0 && most == 6 && translator.Has("relu6")) return translator.Add(name, "relu6", {node});
-  const bool below = !std::isinf(least), above = !std::isinf(most);
-  if (below) {
-    ASSIGN_OR_RETURN(node, AtLeast(translator, node, least, above ? name + ".least" : name));
-  }
-  if (!above) return node;
-  ASSIGN_OR_RETURN(node, Scaled(translator, node, -1, name + ".negative"));
-  ASSIGN_OR_RETURN(node, AtLeast(translator, node, -most, name + ".most"));
-  return Scaled(translator, node, -1, name);
-}
-
 absl::Status Clamp(Translator& translator, const Node& node) {
   constexpr double kNone = std::numeric_limits<double>::infinity();
   const bool tanh = OpOf(node.target).starts_with("hardtanh"), six = OpOf(node.target).starts_with("relu6");
@@ -229,12 +132,14 @@ absl::Status Clamp(Translator& translator, const Node& node) {
               [&](const std::string& x, const std::string& name) { return Clamped(translator, x, least, most, name); });
 }
 
+// max(x, 0) + slope min(x, 0), whose gradient at 0 is the slope.
 absl::Status LeakyRelu(Translator& translator, const Node& node) {
   const double slope = NumberOf(node, "negative_slope", 0.01);
-  if (slope < 0 || slope > 1) return InvalidArgument("a slope of {}; 0 to 1 is read", slope);
   return Made(translator, node, [&](const std::string& x, const std::string& name) -> absl::StatusOr<std::string> {
-    ASSIGN_OR_RETURN(const std::string scaled, translator.Add(name + ".slope", "scale", {x}, {{"factor", slope}}));
-    return translator.Add(name, "maximum", {x, scaled});
+    ASSIGN_OR_RETURN(const std::string positive, translator.Add(name + ".positive", "relu", {x}));
+    ASSIGN_OR_RETURN(std::string rest, translator.Add(name + ".negative", "sub", {x, positive}));
+    ASSIGN_OR_RETURN(rest, Scaled(translator, rest, slope, name + ".slope"));
+    return translator.Add(name, "add", {positive, rest});
   });
 }
 
@@ -262,171 +167,6 @@ absl::Status Dropout(Translator& translator, const Node& node) {
   const double rate = NumberOf(node, "p", 0.5);
   if (rate == 0 || !SwitchOf(node, "train", true)) return Pass(translator, node);
   return Unary(translator, node, "dropout", {{"rate", rate}});
-}
-
-// 0 and 1: what is not 0.
-absl::StatusOr<std::string> Truth(Translator& translator, const std::string& x, const std::string& name) {
-  ASSIGN_OR_RETURN(const std::string floats, translator.AsFloats(x, name));
-  ASSIGN_OR_RETURN(const std::string negative, Scaled(translator, floats, -1, name + ".negative"));
-  ASSIGN_OR_RETURN(const std::string size, translator.Add(name + ".size", "maximum", {floats, negative}));
-  return Clamped(translator, size, 0, 1, name);
-}
-
-absl::Status Convert(Translator& translator, const Node& node) {
-  const std::string& name = node.outputs[0];
-  ASSIGN_OR_RETURN(const std::string self, TensorOf(node, "self"));
-  ASSIGN_OR_RETURN(Imported value, translator.Get(self));
-  if (!translator.IsKnown(self) || !translator.IsKnown(name)) return Pass(translator, node);
-  const ScalarType from = translator.MetaOf(self).type, to = translator.MetaOf(name).type;
-  if (to == ScalarType::kBool && from != ScalarType::kBool) {
-    if (IsFloat(from)) return InvalidArgument("a conversion from {} to bool", Name(from));
-    ASSIGN_OR_RETURN(value.node, Truth(translator, value.node, name));
-  } else if (IsFloat(to) && !IsFloating(translator.TypeOf(value.node))) {
-    ASSIGN_OR_RETURN(value.node, translator.AsFloats(value.node, name));
-  } else if (!IsFloat(to) && to != ScalarType::kBool && IsFloating(translator.TypeOf(value.node))) {
-    if (IsFloat(from)) return InvalidArgument("a conversion from {} to {}", Name(from), Name(to));
-    ASSIGN_OR_RETURN(value.node, AsType(translator, value.node, DType::kI32, name));
-  }
-  translator.Bind(name, std::move(value));
-  return absl::OkStatus();
-}
-
-// x - y of integers or truth values, as floats: they are whole numbers.
-absl::StatusOr<Imported> WholeDifference(Translator& translator, const Node& node) {
-  const std::string& name = node.outputs[0];
-  ASSIGN_OR_RETURN(const std::string self, TensorOf(node, "self"));
-  const std::string other = OptionalTensorOf(node, "other");
-  if (IsFloat(translator.MetaOf(self).type) || (!other.empty() && IsFloat(translator.MetaOf(other).type))) {
-    return InvalidArgument("a comparison of floats; of integers it is read");
-  }
-  if (!other.empty()) {
-    ASSIGN_OR_RETURN(Pair pair, PairOf(translator, self, other, name));
-    ASSIGN_OR_RETURN(std::string difference, translator.Add(name + ".difference", "sub", {pair.x.node, pair.y.node}));
-    return Imported{std::move(difference), pair.order};
-  }
-  const double number = IsNumber(node, "other") ? NumberOf(node, "other", 0) : SwitchOf(node, "other", false) ? 1 : 0;
-  if (!IsWhole(number)) return InvalidArgument("a comparison of integers with {}", number);
-  ASSIGN_OR_RETURN(Imported value, translator.Get(self));
-  ASSIGN_OR_RETURN(value.node, translator.AsFloats(value.node, name));
-  ASSIGN_OR_RETURN(value.node, Shifted(translator, value.node, -number, name + ".difference"));
-  return value;
-}
-
-absl::Status Compare(Translator& translator, const Node& node) {
-  const std::string &name = node.outputs[0], op = OpOf(node.target);
-  ASSIGN_OR_RETURN(Imported value, WholeDifference(translator, node));
-  if (op == "ne" || op == "eq") {
-    ASSIGN_OR_RETURN(value.node, Truth(translator, value.node, op == "ne" ? name : name + ".differs"));
-    if (op == "eq") {
-      ASSIGN_OR_RETURN(value.node, Scaled(translator, value.node, -1, name + ".negated"));
-      ASSIGN_OR_RETURN(value.node, Shifted(translator, value.node, 1, name));
-    }
-  } else {
-    if (op[0] == 'l') {
-      ASSIGN_OR_RETURN(value.node, Scaled(translator, value.node, -1, name + ".negated"));
-    }
-    ASSIGN_OR_RETURN(value.node, Shifted(translator, value.node, op[1] == 'e' ? 1 : 0, name + ".shifted"));
-    ASSIGN_OR_RETURN(value.node, Clamped(translator, value.node, 0, 1, name));
-  }
-  translator.Bind(name, std::move(value));
-  return absl::OkStatus();
-}
-
-// 1 - x of truth values.
-absl::StatusOr<std::string> Not(Translator& translator, const std::string& x, const std::string& name) {
-  ASSIGN_OR_RETURN(const std::string negative, Scaled(translator, x, -1, name + ".negative"));
-  return Shifted(translator, negative, 1, name);
-}
-
-absl::Status Logic(Translator& translator, const Node& node) {
-  const std::string& name = node.outputs[0];
-  if (translator.MetaOf(name).type != ScalarType::kBool) return InvalidArgument("bits of integers");
-  const std::string op = OpOf(node.target);
-  if (op.ends_with("not")) {
-    return Made(translator, node,
-                [&](const std::string& x, const std::string& made) { return Not(translator, x, made); });
-  }
-  ASSIGN_OR_RETURN(const std::string self, TensorOf(node, "self"));
-  ASSIGN_OR_RETURN(const std::string other, TensorOf(node, "other"));
-  for (const std::string& operand : {self, other}) {
-    if (translator.MetaOf(operand).type != ScalarType::kBool) return InvalidArgument("logic of numbers");
-  }
-  ASSIGN_OR_RETURN(Pair pair, PairOf(translator, self, other, name));
-  ASSIGN_OR_RETURN(pair.x.node, translator.Add(name, op.find("and") != std::string::npos ? "mul" : "maximum",
-                                               {pair.x.node, pair.y.node}));
-  translator.Bind(name, {std::move(pair.x.node), pair.order});
-  return absl::OkStatus();
-}
-
-// y + c (x - y): x where c is 1, and y where it is 0.
-absl::StatusOr<Imported> Chosen(Translator& translator, const Imported& condition, const Imported& x, const Imported& y,
-                                const std::string& name) {
-  const Imported& longest = x.rank() >= y.rank() && x.rank() >= condition.rank() ? x
-                            : y.rank() >= condition.rank()                       ? y
-                                                                                 : condition;
-  const Order order = longest.order;
-  ASSIGN_OR_RETURN(Imported c, Lifted(translator, condition, order, name));
-  ASSIGN_OR_RETURN(Imported a, Lifted(translator, x, order, name));
-  ASSIGN_OR_RETURN(Imported b, Lifted(translator, y, order, name));
-  const bool integers = !IsFloating(translator.TypeOf(a.node)) && !IsFloating(translator.TypeOf(b.node));
-  ASSIGN_OR_RETURN(a.node, translator.AsFloats(a.node, name + ".x"));
-  ASSIGN_OR_RETURN(b.node, translator.AsFloats(b.node, name + ".y"));
-  ASSIGN_OR_RETURN(std::string chosen, translator.Add(name + ".difference", "sub", {a.node, b.node}));
-  ASSIGN_OR_RETURN(chosen, translator.Add(name + ".chosen", "mul", {chosen, c.node}));
-  ASSIGN_OR_RETURN(chosen, translator.Add(integers ? name + ".sum" : name, "add", {b.node, chosen}));
-  if (integers) {
-    ASSIGN_OR_RETURN(chosen, AsType(translator, chosen, DType::kI32, name));
-  }
-  return Imported{std::move(chosen), order};
-}
-
-absl::StatusOr<Imported> NumberLike(Translator& translator, const Node& node, const std::string& argument) {
-  const std::string& name = node.outputs[0];
-  if (const std::string tensor = OptionalTensorOf(node, argument); !tensor.empty()) return translator.Get(tensor);
-  const double number = NumberOf(node, argument, 0);
-  if (!std::isfinite(number)) return InvalidArgument("it writes {}", number);
-  const bool floats = IsFloat(translator.MetaOf(name).type);
-  ASSIGN_OR_RETURN(std::string constant,
-                   translator.Values(name + "." + argument, floats ? DType::kF32 : DType::kI32, Shape{1}, {number}));
-  return Imported{std::move(constant), InOrder(1)};
-}
-
-absl::Status Where(Translator& translator, const Node& node) {
-  ASSIGN_OR_RETURN(const std::string condition, TensorOf(node, "condition"));
-  ASSIGN_OR_RETURN(const Imported c, translator.Get(condition));
-  ASSIGN_OR_RETURN(const Imported x, NumberLike(translator, node, "self"));
-  ASSIGN_OR_RETURN(const Imported y, NumberLike(translator, node, "other"));
-  ASSIGN_OR_RETURN(Imported chosen, Chosen(translator, c, x, y, node.outputs[0]));
-  translator.Bind(node.outputs[0], std::move(chosen));
-  return absl::OkStatus();
-}
-
-// -infinity is added where the mask is 1, as the logarithm of 0.
-absl::Status MaskedFill(Translator& translator, const Node& node) {
-  const std::string& name = node.outputs[0];
-  ASSIGN_OR_RETURN(const std::string self, TensorOf(node, "self"));
-  ASSIGN_OR_RETURN(const std::string mask, TensorOf(node, "mask"));
-  const std::string value = OptionalTensorOf(node, "value");
-  const Constant* const constant = value.empty() ? nullptr : translator.ConstantOf(value);
-  const double number =
-      constant != nullptr && constant->shape.empty() ? constant->values()[0] : NumberOf(node, "value", 0);
-  ASSIGN_OR_RETURN(Imported m, translator.Get(mask));
-  if (number == -std::numeric_limits<double>::infinity()) {
-    ASSIGN_OR_RETURN(m.node, Not(translator, m.node, name + ".kept"));
-    ASSIGN_OR_RETURN(m.node, translator.Add(name + ".log", "log", {m.node}));
-    ASSIGN_OR_RETURN(Imported x, translator.Get(self));
-    const Order order = x.rank() >= m.rank() ? x.order : m.order;
-    ASSIGN_OR_RETURN(x, Lifted(translator, x, order, name));
-    ASSIGN_OR_RETURN(m, Lifted(translator, m, order, name));
-    ASSIGN_OR_RETURN(std::string sum, translator.Add(name, "add", {x.node, m.node}));
-    translator.Bind(name, {std::move(sum), order});
-    return absl::OkStatus();
-  }
-  ASSIGN_OR_RETURN(const Imported x, NumberLike(translator, node, "value"));
-  ASSIGN_OR_RETURN(const Imported y, translator.Get(self));
-  ASSIGN_OR_RETURN(Imported chosen, Chosen(translator, m, x, y, name));
-  translator.Bind(name, std::move(chosen));
-  return absl::OkStatus();
 }
 
 // self + value tensor1 tensor2.
@@ -599,22 +339,6 @@ void AddElementwise(Translations& translations) {
                        {"clone", Pass},
                        {"alias", Pass},
                        {"lift_fresh_copy", Pass},
-                       {"eq", Compare},
-                       {"ne", Compare},
-                       {"lt", Compare},
-                       {"le", Compare},
-                       {"gt", Compare},
-                       {"ge", Compare},
-                       {"__and__", Logic},
-                       {"bitwise_and", Logic},
-                       {"logical_and", Logic},
-                       {"__or__", Logic},
-                       {"bitwise_or", Logic},
-                       {"logical_or", Logic},
-                       {"bitwise_not", Logic},
-                       {"logical_not", Logic},
-                       {"where", Where},
-                       {"masked_fill", MaskedFill},
                        {"addcmul", AddProduct},
                        {"addcdiv", AddProduct},
                        {"softplus", Softplus},
@@ -626,10 +350,7 @@ void AddElementwise(Translations& translations) {
                        {"tril", Triangle},
                        {"triu", Triangle},
                        {"maximum", Largest},
-                       {"minimum", Largest},
-                       {"type_as", Convert},
-                       {"to", Convert},
-                       {"_to_copy", Convert}});
+                       {"minimum", Largest}});
 }
 
 }  // namespace partita::torch_export

@@ -1,4 +1,6 @@
 // Recurrent layers. PyTorch's rows of weights are gate by gate, ours unit by unit.
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "importer/moves.h"
@@ -16,12 +18,52 @@ struct Weights {
   std::string input_bias, units_bias;  // "": none
 };
 
-class Lstm {
- public:
-  Lstm(Translator& translator, const std::string& name) : translator_(translator), name_(name) {}
+const TensorNames* ListOf(const Node& node, const std::string& argument) {
+  const auto found = node.arguments.find(argument);
+  return found == node.arguments.end() ? nullptr : std::get_if<TensorNames>(&found->second);
+}
 
+// The beginning of the sequences, which must be zeros.
+absl::Status CheckZeros(Translator& translator, const TensorNames& states) {
+  for (const std::string& state : states.names) {
+    const Constant* const constant = translator.ConstantOf(state);
+    if (constant == nullptr) return InvalidArgument("a recurrence that begins with a state of its own; zeros are read");
+    for (const double value : constant->values()) {
+      if (value != 0) return InvalidArgument("a recurrence that begins with {}; zeros are read", value);
+    }
+  }
+  return absl::OkStatus();
+}
+
+// What torch.nn's recurrent layers have in common: layers and directions, one behind the other.
+class Recurrence {
+ public:
+  virtual ~Recurrence() = default;
   // h [n,t,u] of x [n,t,in].
-  absl::StatusOr<std::string> Layer(const std::string& x, const Weights& weights, bool reverse) {
+  virtual absl::StatusOr<std::string> Layer(const std::string& x, const Weights& weights, bool reverse) = 0;
+
+ protected:
+  Recurrence(Translator& translator, const std::string& name) : translator_(translator), name_(name) {}
+
+  absl::StatusOr<std::string> Add(const std::string& part, const std::string& op,
+                                  const std::vector<std::string>& inputs, Attributes attributes = {}) {
+    return translator_.Add(name_ + "." + part, op, inputs, std::move(attributes));
+  }
+  absl::StatusOr<std::string> Biased(std::string node, const std::string& bias) {
+    if (bias.empty()) return node;
+    ASSIGN_OR_RETURN(const Imported b, translator_.GetParameter(bias, {0}, Beginning::kZeros));
+    return Add("bias", "bias", {node, b.node});
+  }
+
+  Translator& translator_;
+  const std::string name_;
+};
+
+class Lstm : public Recurrence {
+ public:
+  Lstm(Translator& translator, const std::string& name) : Recurrence(translator, name) {}
+
+  absl::StatusOr<std::string> Layer(const std::string& x, const Weights& weights, bool reverse) override {
     ASSIGN_OR_RETURN(const Imported input, translator_.GetParameter(weights.input, {0, 1}, Beginning::kWeights));
     ASSIGN_OR_RETURN(const Imported units, translator_.GetParameter(weights.units, {0, 1}, Beginning::kWeights));
     const int64_t rows = translator_.ShapeOf(input.node)[0], inputs = translator_.ShapeOf(input.node)[1];
@@ -47,47 +89,103 @@ class Lstm {
     ASSIGN_OR_RETURN(y, translator_.Add(name_ + ".units", "transpose", {y}, {{"permutation", permutation}}));
     return translator_.Add(name_ + ".weights", "reshape", {y}, {{"shape", result}});
   }
-
-  Translator& translator_;
-  const std::string& name_;
 };
 
-const TensorNames* ListOf(const Node& node, const std::string& argument) {
-  const auto found = node.arguments.find(argument);
-  return found == node.arguments.end() ? nullptr : std::get_if<TensorNames>(&found->second);
-}
+// A step for each position: of gated recurrent units (Cho et al. 2014, as PyTorch has them), or of units with one
+// activation.
+class Stepwise : public Recurrence {
+ public:
+  Stepwise(Translator& translator, const std::string& name, std::string activation)
+      : Recurrence(translator, name), activation_(std::move(activation)) {}
 
-// The beginning of the sequences, which must be zeros.
-absl::Status CheckZeros(Translator& translator, const TensorNames& states) {
-  for (const std::string& state : states.names) {
-    const Constant* const constant = translator.ConstantOf(state);
-    if (constant == nullptr) return InvalidArgument("a recurrence that begins with a state of its own; zeros are read");
-    for (const double value : constant->values()) {
-      if (value != 0) return InvalidArgument("a recurrence that begins with {}; zeros are read", value);
+  absl::StatusOr<std::string> Layer(const std::string& x, const Weights& weights, bool reverse) override {
+    ASSIGN_OR_RETURN(const Imported input, translator_.GetParameter(weights.input, {0, 1}, Beginning::kWeights));
+    ASSIGN_OR_RETURN(const Imported units, translator_.GetParameter(weights.units, {0, 1}, Beginning::kWeights));
+    const int64_t places = translator_.ShapeOf(x)[1], rows = translator_.ShapeOf(input.node)[0];
+    units_ = translator_.ShapeOf(units.node)[1];
+    if (places > kMostPlaces)
+      return InvalidArgument("a recurrence of {} steps; up to {} are read", places, kMostPlaces);
+    ASSIGN_OR_RETURN(std::string sums, Add("input", "matmul", {x, input.node}, {{"transpose_w", true}}));
+    ASSIGN_OR_RETURN(sums, Biased(sums, weights.input_bias));
+    std::string h;  // "": zeros
+    std::vector<std::string> made(static_cast<size_t>(places));
+    for (int64_t i = 0; i < places; ++i) {
+      const int64_t at = reverse ? places - 1 - i : i;
+      ASSIGN_OR_RETURN(std::string sum,
+                       Add("place", "slice", {sums}, {{"begin", IntList{0, at, 0}}, {"size", IntList{-1, 1, -1}}}));
+      ASSIGN_OR_RETURN(sum, Add("sum", "reshape", {sum}, {{"shape", Shape{-1, rows}}}));
+      if (h.empty()) {
+        ASSIGN_OR_RETURN(h, Add("column", "slice", {sum}, {{"begin", IntList{0, 0}}, {"size", IntList{-1, units_}}}));
+        ASSIGN_OR_RETURN(h, Add("zeros", "scale", {h}, {{"factor", 0.0}}));
+        ASSIGN_OR_RETURN(h, Add("begin", "stop_gradient", {h}));
+      }
+      ASSIGN_OR_RETURN(std::string product, Add("units", "matmul", {h, units.node}, {{"transpose_w", true}}));
+      ASSIGN_OR_RETURN(product, Biased(product, weights.units_bias));
+      if (activation_.empty()) {
+        ASSIGN_OR_RETURN(h, Gated(sum, product, h));
+      } else {
+        ASSIGN_OR_RETURN(sum, Add("both", "add", {sum, product}));
+        ASSIGN_OR_RETURN(h, Add("h", activation_, {sum}));
+      }
+      ASSIGN_OR_RETURN(made[static_cast<size_t>(at)], Add("row", "reshape", {h}, {{"shape", Shape{-1, 1, units_}}}));
     }
+    return places == 1 ? made[0] : Add("layer", "concat", made, {{"axis", int64_t{1}}});
   }
-  return absl::OkStatus();
-}
 
-absl::Status LongShortTermMemory(Translator& translator, const Node& node) {
+ private:
+  static constexpr int64_t kMostPlaces = 512;
+
+  // Rows of reset, update and candidate. h' = n + z (h - n) with n = tanh(x_n + r h_n).
+  absl::StatusOr<std::string> Gated(const std::string& x, const std::string& h_products, const std::string& h) {
+    const auto part = [&](const std::string& of, int64_t gate) {
+      return Add("gate", "slice", {of}, {{"begin", IntList{0, gate * units_}}, {"size", IntList{-1, units_}}});
+    };
+    std::string gates[2];
+    for (int64_t gate = 0; gate < 2; ++gate) {
+      ASSIGN_OR_RETURN(const std::string of_x, part(x, gate));
+      ASSIGN_OR_RETURN(const std::string of_h, part(h_products, gate));
+      ASSIGN_OR_RETURN(gates[gate], Add("sums", "add", {of_x, of_h}));
+      ASSIGN_OR_RETURN(gates[gate], Add("opened", "sigmoid", {gates[gate]}));
+    }
+    ASSIGN_OR_RETURN(const std::string of_x, part(x, 2));
+    ASSIGN_OR_RETURN(std::string candidate, part(h_products, 2));
+    ASSIGN_OR_RETURN(candidate, Add("reset", "mul", {gates[0], candidate}));
+    ASSIGN_OR_RETURN(candidate, Add("candidate", "add", {of_x, candidate}));
+    ASSIGN_OR_RETURN(candidate, Add("new", "tanh", {candidate}));
+    ASSIGN_OR_RETURN(std::string kept, Add("difference", "sub", {h, candidate}));
+    ASSIGN_OR_RETURN(kept, Add("kept", "mul", {gates[1], kept}));
+    return Add("h", "add", {candidate, kept});
+  }
+
+  std::string activation_;  // "": gated
+  int64_t units_ = 0;
+};
+
+absl::Status Recurrent(Translator& translator, const Node& node) {
   const std::string& name = node.outputs[0];
   ASSIGN_OR_RETURN(const std::string input, TensorOf(node, "input"));
+  const std::string op = OpOf(node.target), state = OptionalTensorOf(node, "hx");
   const TensorNames* const states = ListOf(node, "hx");
   const TensorNames* const params = ListOf(node, "params");
   const int64_t layers = IntegerOf(node, "num_layers", 1);
   const bool biases = SwitchOf(node, "has_biases", true), both = SwitchOf(node, "bidirectional", false);
   const size_t each = biases ? 4 : 2, directions = both ? 2 : 1;
-  if (states == nullptr || params == nullptr ||
+  if ((states == nullptr && state.empty()) || params == nullptr ||
       params->names.size() != each * directions * static_cast<size_t>(layers)) {
-    return InvalidArgument("an LSTM of another kind than torch.nn.LSTM");
+    return InvalidArgument("a recurrence of another kind than those of torch.nn");
   }
-  RETURN_IF_ERROR(CheckZeros(translator, *states));
+  RETURN_IF_ERROR(CheckZeros(translator, states == nullptr ? TensorNames{{state}} : *states));
   ASSIGN_OR_RETURN(Imported x, translator.Whole(input, name));
   if (x.rank() != 3) return InvalidArgument("its input has {} dimensions; expected 3", x.rank());
   const Order order = SwitchOf(node, "batch_first", false) ? InOrder(3) : Order{1, 0, 2};
   ASSIGN_OR_RETURN(x, translator.In(x, order, name));
   const double dropout = SwitchOf(node, "train", true) ? NumberOf(node, "dropout", 0) : 0;
-  Lstm lstm(translator, name);
+  std::unique_ptr<Recurrence> recurrence;
+  if (op == "lstm") {
+    recurrence = std::make_unique<Lstm>(translator, name);
+  } else {
+    recurrence = std::make_unique<Stepwise>(translator, name, op == "gru" ? "" : op == "rnn_tanh" ? "tanh" : "relu");
+  }
   size_t next = 0;
   std::vector<std::string> last;  // h of the last position of each layer and direction, [n,1,u]
   for (int64_t layer = 0; layer < layers; ++layer) {
@@ -97,7 +195,7 @@ absl::Status LongShortTermMemory(Translator& translator, const Node& node) {
     std::vector<std::string> made;
     for (size_t direction = 0; direction < directions; ++direction, next += each) {
       const auto at = [&](size_t i) { return i < each ? params->names[next + i] : std::string(); };
-      ASSIGN_OR_RETURN(std::string h, lstm.Layer(x.node, {at(0), at(1), at(2), at(3)}, direction == 1));
+      ASSIGN_OR_RETURN(std::string h, recurrence->Layer(x.node, {at(0), at(1), at(2), at(3)}, direction == 1));
       const int64_t places = translator.ShapeOf(h)[1];
       ASSIGN_OR_RETURN(Imported end,
                        Cut(translator, {h, InOrder(3)}, 1, direction == 1 ? 0 : places - 1, 1, name + ".last"));
@@ -121,6 +219,8 @@ absl::Status LongShortTermMemory(Translator& translator, const Node& node) {
 
 }  // namespace
 
-void AddRecurrent(Translations& translations) { translations["lstm"] = LongShortTermMemory; }
+void AddRecurrent(Translations& translations) {
+  for (const char* const name : {"lstm", "gru", "rnn_tanh", "rnn_relu"}) translations[name] = Recurrent;
+}
 
 }  // namespace partita::torch_export

@@ -178,10 +178,15 @@ absl::StatusOr<Imported> Translator::AddState(const Input& input, const std::str
                            order.size());
   }
   attributes.Set("dtype", std::string(partita::Name(type)));
-  attributes.Set("shape", Numbers(InOrderOf(meta.sizes, order)));
+  // A parameter has at least one dimension.
+  const bool scalar = order.empty() && op == "parameter";
+  attributes.Set("shape", scalar ? Shape{1} : Numbers(InOrderOf(meta.sizes, order)));
   ASSIGN_OR_RETURN(std::string node, Add(input.target, op, {}, std::move(attributes)));
   if (node != input.target) return InvalidArgument("parameter {} is there twice", Quoted(input.target));
   states_.push_back({node, order, {}});
+  if (scalar) {
+    ASSIGN_OR_RETURN(node, Add(input.target + ".scalar", "reshape", {node}, {{"shape", Shape{}}}));
+  }
   return Imported{std::move(node), order};
 }
 
@@ -359,10 +364,13 @@ bool IsInPlace(const std::string& target) {
   return target.starts_with("torch.ops.aten.") && op.ends_with('_') && !op.starts_with('_');
 }
 
-Translate FindTranslation(const std::string& target) {
+namespace {
+
+const Translations& AllTranslations() {
   static const auto& translations = *[] {
     auto* const all = new Translations;
     AddElementwise(*all);
+    AddLogic(*all);
     AddShapes(*all);
     AddIndices(*all);
     AddImages(*all);
@@ -373,10 +381,22 @@ Translate FindTranslation(const std::string& target) {
     AddReductions(*all);
     return all;
   }();
+  return translations;
+}
+
+}  // namespace
+
+Translate FindTranslation(const std::string& target) {
   std::string op = OpOf(target);
   if (IsInPlace(target)) op.pop_back();
-  const auto found = translations.find(op);
-  return found == translations.end() ? nullptr : found->second;
+  const auto found = AllTranslations().find(op);
+  return found == AllTranslations().end() ? nullptr : found->second;
+}
+
+std::vector<std::string> TranslatedOps() {
+  std::vector<std::string> ops;
+  for (const auto& [name, translate] : AllTranslations()) ops.push_back(name);
+  return ops;
 }
 
 absl::StatusOr<std::string> TensorOf(const Node& node, const std::string& name) {

@@ -119,6 +119,8 @@ class Translator {
 // What translates the nodes of a target, "conv2d" of torch.ops.aten.conv2d.default. nullptr: nothing does.
 using Translate = absl::Status (*)(Translator& translator, const Node& node);
 Translate FindTranslation(const std::string& target);
+// The names of those ops, without the underscore of writes.
+std::vector<std::string> TranslatedOps();
 
 // torch.ops.aten.relu_.default -> relu_
 std::string OpOf(const std::string& target);
@@ -128,6 +130,7 @@ bool IsInPlace(const std::string& target);
 // The translations of each family, by name.
 using Translations = std::map<std::string, Translate>;
 void AddElementwise(Translations& translations);  // translate_elementwise.cc
+void AddLogic(Translations& translations);        // translate_logic.cc
 void AddShapes(Translations& translations);       // translate_shapes.cc
 void AddIndices(Translations& translations);      // translate_indices.cc
 void AddImages(Translations& translations);       // translate_images.cc

@@ -9,7 +9,9 @@
 #include "graph/ir/op_definition.h"
 #include "graph/make_program.h"
 #include "graph/read/model_entries.h"
+#include "importer/import_model.h"
 #include "ops/registry.h"
+#include "run/beginning/exported_weights.h"
 #include "run/job/join_job.h"
 #include "run/plan/graph_hash.h"
 #include "run/plan/inputs.h"
@@ -87,8 +89,12 @@ absl::StatusOr<std::unique_ptr<Session>> StartSession(const RunSpec& spec, const
                                                       const TrainingData& data, Program program,
                                                       std::optional<LoadedModel> loaded, const FailureHandler& failed) {
   std::optional<CheckedFile> states;
+  std::optional<ExportedWeights> exported;
   if (loaded) {
     ASSIGN_OR_RETURN(states, std::move(loaded->file).Check(program, loaded->states));
+  } else if (IsExportedProgram(spec.model().graph())) {
+    ASSIGN_OR_RETURN(exported, ExportedWeights::Open(spec.model().graph(), plan.model, program));
+    states = exported->states();
   }
   ASSIGN_OR_RETURN(std::unique_ptr<Session> session,
                    Join(spec, plan, data, std::move(program), DigestsOf(states), failed));

@@ -7,7 +7,6 @@
 #include "graph/optimizer/optimizer.h"
 #include "graph/proto_io/proto_io.h"
 #include "graph/text/text.h"
-#include "importer/import_model.h"
 #include "run/beginning/run_record.h"
 #include "run/data/data.h"
 #include "run/job/flight_keeping.h"
@@ -167,12 +166,6 @@ absl::StatusOr<std::unique_ptr<TrainingRun>> TrainingRun::Prepare(const RunSpec&
   }
   for (const std::string& passed : resumption.passed_over) run->warnings_.push_back(passed);
   for (const std::string& decay : decays) run->warnings_.push_back(decay);
-  if (!beginning && IsExportedProgram(spec.model().graph())) {
-    run->warnings_.push_back(fmt::format(
-        "training begins with new values, not with the weights of {0}: convert {0} --output=FILE.safetensors writes "
-        "them, and --load=FILE.safetensors --load-weights-only begins with them",
-        spec.model().graph()));
-  }
   RETURN_IF_ERROR(run->Start(std::move(loaded), resumed, failed, predictions));
   return run;
 }

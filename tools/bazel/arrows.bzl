@@ -188,18 +188,19 @@ ARROWS = {
                 " partitioner/cluster partitioner/clusters partitioner/cost partitioner/predict" +
                 " partitioner/profile partitioner/proto_io runtime/api/backend runtime/api/rank runtime/data runtime/train" +
                 " importer run/spec run/host run/solver",
-    "run/beginning": "runtime/base proto graph/ir graph/text ops runtime/checkpoint/sharded runtime/train run/spec",
+    "run/beginning": "runtime/base proto graph/value graph/ir graph/text importer ops runtime/checkpoint" +
+                     " runtime/checkpoint/sharded runtime/train run/spec",
     "run/data": "runtime/base proto graph/value graph/ir graph/proto_io runtime/device/host runtime/data" +
                 " runtime/data/arrays runtime/data/pairs runtime/data/pictures runtime/data/text runtime/train" +
                 " run/spec run/host run/plan",
     "run/job": "runtime/base proto graph/ir graph/derive graph/schedule graph/proto_io graph/text runtime/admission" +
                " runtime/flight_recorder runtime/api/job runtime/api/rank runtime/train run/spec run/host run/flight",
-    "run": "runtime/base proto graph graph/ir graph/derive graph/given graph/read ops partitioner/choose" +
+    "run": "runtime/base proto graph graph/ir graph/derive graph/given graph/read importer ops partitioner/choose" +
            " runtime/api runtime/checkpoint" +
            " runtime/checkpoint/sharded runtime/train runtime/train/sharded run/plan run/beginning run/job",
     "run/train": "runtime/base proto graph/optimizer graph/ir graph/proto_io graph/text partitioner/cost partitioner/proto_io" +
                  " runtime/api runtime/api/job runtime/checkpoint/sharded runtime/data runtime/train" +
-                 " runtime/train/sharded importer run run/spec run/host run/plan run/beginning run/data run/job",
+                 " runtime/train/sharded run run/spec run/host run/plan run/beginning run/data run/job",
 
     # The library's one face.
     "partita": "runtime/base proto graph/value graph/ir graph/read graph/proto_io importer ops ops/values runtime/api" +

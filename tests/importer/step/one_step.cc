@@ -2,13 +2,11 @@
 // as JSON: the loss and the norm of each gradient, to be compared with PyTorch's. Inputs are f64 or i32 as PyTorch has
 // them. Exit code 1: one sentence on standard error says what is wrong.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -49,17 +47,11 @@ absl::Status ErrorOf(const api::Error& error) { return InvalidArgument("{}", err
 
 absl::StatusOr<nlohmann::json> Step(const std::string& path, const std::string& inputs, int data, int parts) {
   ASSIGN_OR_RETURN(const ImportedModel imported, ImportModel(path, Ops()));
-  const std::string weights =
-      fmt::format("{}/one_step.{}.safetensors", std::filesystem::temp_directory_path().string(), getpid());
-  RETURN_IF_ERROR(SaveWeights(imported, weights));
   ASSIGN_OR_RETURN(const SafetensorsFile given, LoadSafetensors(inputs));
   auto model = api::Model::FromFile(path);
   if (!model.ok()) return ErrorOf(model.error());
   auto session = api::Session::Start(*model, {.data = data, .model = parts}, {.f64 = true});
   if (!session.ok()) return ErrorOf(session.error());
-  const api::Outcome loaded = session->LoadWeights(weights);
-  std::filesystem::remove(weights);
-  if (loaded) return ErrorOf(*loaded);
   std::map<std::string, std::vector<double>> doubles;
   api::Fields batch;
   for (const api::Field& field : model->fields()) {

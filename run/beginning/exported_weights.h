@@ -1,0 +1,36 @@
+// The weights that the exported program of a run has, with which it begins unless it loads others.
+#ifndef PARTITA_RUN_BEGINNING_EXPORTED_WEIGHTS_H_
+#define PARTITA_RUN_BEGINNING_EXPORTED_WEIGHTS_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "graph/ir/model.h"
+#include "graph/ir/program.h"
+#include "runtime/checkpoint/checked_file.h"
+
+namespace partita {
+
+// Written to a file in the system's folder for temporary files, from which ranks read what they hold; the file is gone
+// with the object.
+class ExportedWeights {
+ public:
+  // kInvalidArgument: `path` is no exported program, or not that of the model. kUnavailable and others: the file cannot
+  // be written, there is no room for it.
+  static absl::StatusOr<ExportedWeights> Open(const std::string& path, const Model& model, const Program& program);
+
+  const CheckedFile& states() const { return states_; }
+
+ private:
+  struct TemporaryFile;
+  ExportedWeights(std::shared_ptr<const TemporaryFile> file, CheckedFile states)
+      : file_(std::move(file)), states_(std::move(states)) {}
+
+  std::shared_ptr<const TemporaryFile> file_;
+  CheckedFile states_;
+};
+
+}  // namespace partita
+
+#endif  // PARTITA_RUN_BEGINNING_EXPORTED_WEIGHTS_H_
