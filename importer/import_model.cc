@@ -112,8 +112,12 @@ std::string Place(const torch_export::Node& node) {
 }
 
 absl::Status TranslateNode(Translator& translator, const torch_export::Node& node) {
-  if (translator.constants().Folds(node)) return translator.constants().Fold(node);
   const Translate translate = FindTranslation(node.target);
+  if (translator.constants().Folds(node)) {
+    const absl::Status folded = translator.constants().Fold(node);
+    // What depends on how many samples there are is computed with the batch.
+    if (folded.ok() || translate == nullptr || !Written(node).empty()) return folded;
+  }
   if (translate == nullptr) return InvalidArgument("there is no translation of this op");
   if (node.outputs.empty() || node.outputs[0].empty()) return InvalidArgument("its result is no tensor");
   RETURN_IF_ERROR(translate(translator, node));

@@ -10,23 +10,24 @@
 namespace partita::torch_export {
 namespace {
 
+// Means of windows that cover a dimension, all as long or not.
 absl::Status AdaptivePool(Translator& translator, const Node& node) {
   const std::string& name = node.outputs[0];
   ASSIGN_OR_RETURN(const std::string self, TensorOf(node, "self"));
   ASSIGN_OR_RETURN(Imported x, translator.Get(self));
-  if (x.rank() != 4 || !translator.IsKnown(name))
-    return InvalidArgument("its input has {} dimensions; expected 4", x.rank());
-  ASSIGN_OR_RETURN(x, translator.In(x, kChannelsLast, name));
+  if (x.rank() < 3 || x.rank() > 5 || !translator.IsKnown(name))
+    return InvalidArgument("its input has {} dimensions; expected 3 to 5", x.rank());
+  ASSIGN_OR_RETURN(x, translator.In(x, WithLast(InOrder(x.rank()), 1), name));
   const Shape shape = translator.ShapeOf(x.node);
-  const std::vector<Size>& result = translator.SizesOf(name);
   IntList kernel;
-  for (int d = 0; d < 2; ++d) {
-    const int64_t size = shape[1 + d], made = result[2 + d].value;
-    if (made >= 1 && size % made == 0) {
+  for (size_t d = 2; d < x.rank(); ++d) {
+    const int64_t size = shape[d - 1], made = translator.SizesOf(name)[d].value;
+    if (made < 1) return InvalidArgument("{} elements become {}", size, made);
+    if (x.rank() == 4 && size % made == 0) {
       kernel.push_back(size / made);
       continue;
     }
-    // Means of windows that are not equally long.
+    kernel.push_back(1);
     std::vector<double> matrix(static_cast<size_t>(made * size), 0);
     for (int64_t i = 0; i < made; ++i) {
       const int64_t begin = i * size / made, end = ((i + 1) * size + made - 1) / made;
@@ -34,15 +35,106 @@ absl::Status AdaptivePool(Translator& translator, const Node& node) {
         matrix[static_cast<size_t>(i * size + k)] = 1 / static_cast<double>(end - begin);
       }
     }
-    ASSIGN_OR_RETURN(x, Mixed(translator, x, 2 + d, matrix, name + ".windows"));
-    kernel.push_back(1);
+    ASSIGN_OR_RETURN(x, Mixed(translator, x, static_cast<int>(d), matrix, name + ".windows"));
   }
-  if (kernel == IntList{1, 1}) {
-    translator.Bind(name, std::move(x));
-    return absl::OkStatus();
+  if (std::ranges::any_of(kernel, [](int64_t size) { return size != 1; })) {
+    ASSIGN_OR_RETURN(x.node, translator.Add(name, "average_pool", {x.node}, {{"kernel", kernel}, {"stride", kernel}}));
   }
-  ASSIGN_OR_RETURN(x.node, translator.Add(name, "average_pool", {x.node}, {{"kernel", kernel}, {"stride", kernel}}));
   translator.Bind(name, std::move(x));
+  return absl::OkStatus();
+}
+
+// As a sum over the depth of the kernel: each of its slices is a convolution of all depths of the input, as images.
+absl::Status Convolution3d(Translator& translator, const Node& node) {
+  const std::string& name = node.outputs[0];
+  ASSIGN_OR_RETURN(const std::string input, TensorOf(node, "input"));
+  ASSIGN_OR_RETURN(const std::string weight, TensorOf(node, "weight"));
+  ASSIGN_OR_RETURN(Imported x, translator.Get(input));
+  if (x.rank() != 5) return InvalidArgument("its input has {} dimensions; expected 5, a batch of volumes", x.rank());
+  if (const auto found = node.arguments.find("padding");
+      found != node.arguments.end() && std::holds_alternative<std::string>(found->second)) {
+    return InvalidArgument("padding is a word");
+  }
+  const Order channels_last = {0, 2, 3, 4, 1};
+  ASSIGN_OR_RETURN(x, translator.In(x, channels_last, name));
+  ASSIGN_OR_RETURN(const Imported w, translator.GetParameter(weight, channels_last, Beginning::kWeights));
+  const IntList stride = RepeatedOf(node, "stride", {1}, 3), padding = RepeatedOf(node, "padding", {0}, 3),
+                dilation = RepeatedOf(node, "dilation", {1}, 3);
+  const Shape shape = translator.ShapeOf(x.node), kernel = translator.ShapeOf(w.node);
+  const int64_t depth = shape[1], made = translator.SizesOf(name)[2].value;
+  std::string sum;
+  for (int64_t k = 0; k < kernel[1]; ++k) {
+    // The depths that this slice meets; zeros where that is padding.
+    std::vector<double> depths(static_cast<size_t>(made * depth), 0);
+    for (int64_t i = 0; i < made; ++i) {
+      const int64_t at = i * stride[0] + k * dilation[0] - padding[0];
+      if (at >= 0 && at < depth) depths[static_cast<size_t>(i * depth + at)] = 1;
+    }
+    ASSIGN_OR_RETURN(const Imported met, Mixed(translator, x, 2, depths, name + ".depths"));
+    ASSIGN_OR_RETURN(const std::string images, translator.Add(name + ".images", "reshape", {met.node},
+                                                              {{"shape", Shape{-1, shape[2], shape[3], shape[4]}}}));
+    ASSIGN_OR_RETURN(const Imported slice, Cut(translator, w, 2, k, 1, name + ".slice"));
+    ASSIGN_OR_RETURN(const std::string weights,
+                     translator.Add(name + ".kernel", "reshape", {slice.node},
+                                    {{"shape", Shape{kernel[0], kernel[2], kernel[3], kernel[4]}}}));
+    ASSIGN_OR_RETURN(std::string y,
+                     translator.Add(name + ".conv2d", "conv2d", {images, weights},
+                                    {{"stride", IntList{stride[1], stride[2]}},
+                                     {"padding", IntList{padding[1], padding[1], padding[2], padding[2]}},
+                                     {"dilation", IntList{dilation[1], dilation[2]}},
+                                     {"groups", IntegerOf(node, "groups", 1)}}));
+    if (!sum.empty()) {
+      ASSIGN_OR_RETURN(y, translator.Add(name + ".sum", "add", {sum, y}));
+    }
+    sum = std::move(y);
+  }
+  if (const std::string bias = OptionalTensorOf(node, "bias"); !bias.empty()) {
+    ASSIGN_OR_RETURN(const Imported b, translator.GetParameter(bias, {0}, Beginning::kZeros));
+    ASSIGN_OR_RETURN(sum, translator.Add(name + ".bias", "bias", {sum, b.node}));
+  }
+  const Shape images = translator.ShapeOf(sum);
+  ASSIGN_OR_RETURN(
+      sum, translator.Add(name, "reshape", {sum}, {{"shape", Shape{-1, made, images[1], images[2], images[3]}}}));
+  translator.Bind(name, {std::move(sum), channels_last});
+  return absl::OkStatus();
+}
+
+// Depths first, then rows and columns: the largest of the largest.
+absl::Status MaxPool3d(Translator& translator, const Node& node) {
+  const std::string& name = node.outputs[0];
+  ASSIGN_OR_RETURN(const std::string self, TensorOf(node, "self"));
+  ASSIGN_OR_RETURN(Imported x, translator.Get(self));
+  if (x.rank() != 5) return InvalidArgument("its input has {} dimensions; expected 5, a batch of volumes", x.rank());
+  const Order channels_last = {0, 2, 3, 4, 1};
+  ASSIGN_OR_RETURN(x, translator.In(x, channels_last, name));
+  const IntList kernel = RepeatedOf(node, "kernel_size", {}, 3), padding = RepeatedOf(node, "padding", {0}, 3);
+  IntList stride = RepeatedOf(node, "stride", kernel, 3);
+  if (stride.empty()) stride = kernel;
+  if (kernel.size() != 3 || SwitchOf(node, "ceil_mode", false)) return InvalidArgument("a pool with ceil_mode");
+  for (const int64_t dilation : RepeatedOf(node, "dilation", {1}, 3)) {
+    if (dilation != 1) return InvalidArgument("a pool with dilation {}", dilation);
+  }
+  const Shape shape = translator.ShapeOf(x.node);
+  const std::vector<Size>& result = translator.SizesOf(name);
+  const int64_t channels = shape[4], made = result[2].value;
+  std::string y = x.node;
+  if (kernel[0] > 1 || stride[0] > 1) {
+    ASSIGN_OR_RETURN(y, translator.Add(name + ".depths", "reshape", {y},
+                                       {{"shape", Shape{-1, shape[1], shape[2] * shape[3], channels}}}));
+    ASSIGN_OR_RETURN(y, translator.Add(name + ".deep", "max_pool", {y},
+                                       {{"kernel", IntList{kernel[0], 1}},
+                                        {"stride", IntList{stride[0], 1}},
+                                        {"padding", IntList{padding[0], padding[0], 0, 0}}}));
+  }
+  ASSIGN_OR_RETURN(
+      y, translator.Add(name + ".images", "reshape", {y}, {{"shape", Shape{-1, shape[2], shape[3], channels}}}));
+  ASSIGN_OR_RETURN(y, translator.Add(name + ".flat", "max_pool", {y},
+                                     {{"kernel", IntList{kernel[1], kernel[2]}},
+                                      {"stride", IntList{stride[1], stride[2]}},
+                                      {"padding", IntList{padding[1], padding[1], padding[2], padding[2]}}}));
+  ASSIGN_OR_RETURN(y, translator.Add(name, "reshape", {y},
+                                     {{"shape", Shape{-1, made, result[3].value, result[4].value, channels}}}));
+  translator.Bind(name, {std::move(y), channels_last});
   return absl::OkStatus();
 }
 
@@ -199,7 +291,12 @@ void AddImages(Translations& translations) {
         "upsample_bicubic2d", "_upsample_bilinear2d_aa", "_upsample_bicubic2d_aa"}) {
     translations[name] = Resize;
   }
-  translations.insert({{"adaptive_avg_pool2d", AdaptivePool}, {"conv_transpose2d", TransposedConvolution}});
+  translations.insert({{"adaptive_avg_pool1d", AdaptivePool},
+                       {"adaptive_avg_pool2d", AdaptivePool},
+                       {"adaptive_avg_pool3d", AdaptivePool},
+                       {"conv3d", Convolution3d},
+                       {"max_pool3d", MaxPool3d},
+                       {"conv_transpose2d", TransposedConvolution}});
 }
 
 }  // namespace partita::torch_export

@@ -103,7 +103,7 @@ absl::Status Product(Translator& translator, const Node& node) {
     translator.Bind(name, std::move(product));
     return absl::OkStatus();
   }
-  if (x.rank() < 3 || y.rank() < 3) return InvalidArgument("a product of {} and {} dimensions", x.rank(), y.rank());
+  if (x.rank() < 2 || y.rank() < 2) return InvalidArgument("a product of {} and {} dimensions", x.rank(), y.rank());
   // The last two dimensions may be exchanged in memory: then the product reads them so.
   const auto settled = [&](const Imported& value, bool& exchanged) {
     Order plain = InOrder(value.rank()), other = plain;
@@ -287,40 +287,58 @@ std::vector<double> WindowMeans(int64_t size, int64_t windows, int64_t kernel, i
   return means;
 }
 
+// Images, and rows of one dimension as images of one row.
 absl::Status Pool(Translator& translator, const Node& node) {
   const std::string& name = node.outputs[0];
   const bool largest = OpOf(node.target).starts_with("max_pool");
   ASSIGN_OR_RETURN(const std::string self, TensorOf(node, "self"));
   ASSIGN_OR_RETURN(Imported x, translator.Get(self));
-  if (x.rank() != 4 || !translator.IsKnown(name))
+  const bool row = x.rank() == 3 && OpOf(node.target).ends_with("1d");
+  if ((x.rank() != 4 && !row) || !translator.IsKnown(name))
     return InvalidArgument("its input has {} dimensions; expected 4", x.rank());
-  ASSIGN_OR_RETURN(x, translator.In(x, kChannelsLast, name));
-  const IntList kernel = RepeatedOf(node, "kernel_size", {}, 2);
+  ASSIGN_OR_RETURN(x, translator.In(x, row ? Order{0, 2, 1} : kChannelsLast, name));
+  const Shape lying = translator.ShapeOf(x.node);
+  if (row) {
+    ASSIGN_OR_RETURN(x.node,
+                     translator.Add(name + ".row", "reshape", {x.node}, {{"shape", Shape{-1, 1, lying[1], lying[2]}}}));
+    x.order = kChannelsLast;
+  }
+  std::vector<Size> result = translator.SizesOf(name);
+  if (row) result.insert(result.begin() + 2, Size{1});
+  const auto sides = [&](const char* argument, const IntList& otherwise, int64_t none) {
+    IntList both = RepeatedOf(node, argument, otherwise, row ? 1 : 2);
+    if (row && both.size() == 1) both = IntList{none, both[0]};
+    return both;
+  };
+  const IntList kernel = sides("kernel_size", {}, 1);
   if (kernel.size() != 2) return InvalidArgument("its kernel has {} sizes", kernel.size());
-  IntList stride = RepeatedOf(node, "stride", kernel, 2);
-  if (stride.empty()) stride = kernel;
-  const IntList padding = RepeatedOf(node, "padding", {0, 0}, 2);
-  for (const int64_t dilation : RepeatedOf(node, "dilation", {1, 1}, 2)) {
+  IntList stride = sides("stride", {}, 1);
+  if (stride.size() != 2) stride = kernel;
+  const IntList padding = sides("padding", {0}, 0);
+  for (const int64_t dilation : sides("dilation", {1}, 1)) {
     if (dilation != 1) return InvalidArgument("a pool with dilation {}", dilation);
   }
   if (!largest && node.arguments.contains("divisor_override") && IsNumber(node, "divisor_override")) {
     return InvalidArgument("an average pool with a divisor of its own");
   }
-  const IntList around = PaddingOf(padding, kernel, stride, translator.ShapeOf(x.node), translator.SizesOf(name));
+  const IntList around = PaddingOf(padding, kernel, stride, translator.ShapeOf(x.node), result);
   if (!largest && (around[1] > padding[0] || around[3] > padding[1])) {  // ceil_mode, with windows that are not whole
     for (int d = 0; d < 2; ++d) {
-      const std::vector<double> means =
-          WindowMeans(translator.ShapeOf(x.node)[1 + d], translator.SizesOf(name)[2 + d].value, kernel[d], stride[d],
-                      padding[d], SwitchOf(node, "count_include_pad", true));
+      const std::vector<double> means = WindowMeans(translator.ShapeOf(x.node)[1 + d], result[2 + d].value, kernel[d],
+                                                    stride[d], padding[d], SwitchOf(node, "count_include_pad", true));
       ASSIGN_OR_RETURN(x, Mixed(translator, x, 2 + d, means, name));
     }
-    translator.Bind(name, std::move(x));
-    return absl::OkStatus();
+  } else {
+    Attributes attributes = {{"kernel", kernel}, {"stride", stride}, {"padding", around}};
+    if (!largest) attributes.Set("count_padding", SwitchOf(node, "count_include_pad", true));
+    ASSIGN_OR_RETURN(x.node, translator.Add(row ? name + ".pool" : name, largest ? "max_pool" : "average_pool",
+                                            {x.node}, std::move(attributes)));
   }
-  Attributes attributes = {{"kernel", kernel}, {"stride", stride}, {"padding", around}};
-  if (!largest) attributes.Set("count_padding", SwitchOf(node, "count_include_pad", true));
-  ASSIGN_OR_RETURN(x.node,
-                   translator.Add(name, largest ? "max_pool" : "average_pool", {x.node}, std::move(attributes)));
+  if (row) {
+    const Shape made = translator.ShapeOf(x.node);
+    ASSIGN_OR_RETURN(x.node, translator.Add(name, "reshape", {x.node}, {{"shape", Shape{-1, made[2], made[3]}}}));
+    x.order = {0, 2, 1};
+  }
   translator.Bind(name, std::move(x));
   return absl::OkStatus();
 }
@@ -474,7 +492,9 @@ void AddLayers(Translations& translations) {
                        {"baddbmm", AddedBatchProduct},
                        {"conv1d", Convolution1d},
                        {"conv2d", Convolution},
+                       {"max_pool1d", Pool},
                        {"max_pool2d", Pool},
+                       {"avg_pool1d", Pool},
                        {"avg_pool2d", Pool},
                        {"softmax", Softmax},
                        {"_softmax", Softmax},

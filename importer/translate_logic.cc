@@ -1,4 +1,5 @@
 // Comparisons, logic and choices: truth values are 0 and 1. And conversions between types.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -131,8 +132,10 @@ absl::StatusOr<Imported> Chosen(Translator& translator, const Imported& conditio
 absl::StatusOr<Imported> NumberLike(Translator& translator, const Node& node, const std::string& argument) {
   const std::string& name = node.outputs[0];
   if (const std::string tensor = OptionalTensorOf(node, argument); !tensor.empty()) return translator.Get(tensor);
-  const double number = NumberOf(node, argument, 0);
+  constexpr double kMost = std::numeric_limits<float>::max();
+  double number = NumberOf(node, argument, 0);
   if (!std::isfinite(number)) return InvalidArgument("it writes {}", number);
+  number = std::clamp(number, -kMost, kMost);  // the least f64, of masks, is the least f32
   const bool floats = IsFloat(translator.MetaOf(name).type);
   ASSIGN_OR_RETURN(std::string constant,
                    translator.Values(name + "." + argument, floats ? DType::kF32 : DType::kI32, Shape{1}, {number}));

@@ -95,6 +95,28 @@ absl::Status RmsNorm(Translator& translator, const Node& node) {
   return absl::OkStatus();
 }
 
+// g v / |v|, with a norm for each index of one dimension.
+absl::Status WeightNorm(Translator& translator, const Node& node) {
+  const std::string& name = node.outputs[0];
+  ASSIGN_OR_RETURN(const std::string direction, TensorOf(node, "v"));
+  ASSIGN_OR_RETURN(const std::string size, TensorOf(node, "g"));
+  ASSIGN_OR_RETURN(Imported v, translator.Get(direction));
+  ASSIGN_OR_RETURN(Imported g, translator.Get(size));
+  ASSIGN_OR_RETURN(const int kept, DimensionOf(IntegerOf(node, "dim", 0), v.rank()));
+  ASSIGN_OR_RETURN(g, translator.In(g, v.order, name));
+  IntList axes;
+  for (size_t j = 0; j < v.order.size(); ++j) {
+    if (v.order[j] != kept) axes.push_back(static_cast<int64_t>(j));
+  }
+  ASSIGN_OR_RETURN(std::string norm, translator.Add(name + ".square", "square", {v.node}));
+  ASSIGN_OR_RETURN(norm, translator.Add(name + ".sum", "sum", {norm}, {{"axes", axes}, {"keep_sizes", true}}));
+  ASSIGN_OR_RETURN(norm, translator.Add(name + ".norm", "sqrt", {norm}));
+  ASSIGN_OR_RETURN(norm, translator.Add(name + ".scale", "div", {g.node, norm}));
+  ASSIGN_OR_RETURN(v.node, translator.Add(name, "mul", {v.node, norm}));
+  translator.Bind(name, std::move(v));
+  return absl::OkStatus();
+}
+
 absl::Status InstanceNorm(Translator& translator, const Node& node) {
   ASSIGN_OR_RETURN(const std::string input, TensorOf(node, "input"));
   ASSIGN_OR_RETURN(Imported x, translator.Get(input));
@@ -193,7 +215,8 @@ void AddNorms(Translations& translations) {
                        {"layer_norm", LayerNorm},
                        {"group_norm", GroupNorm},
                        {"instance_norm", InstanceNorm},
-                       {"rms_norm", RmsNorm}});
+                       {"rms_norm", RmsNorm},
+                       {"_weight_norm", WeightNorm}});
 }
 
 }  // namespace partita::torch_export

@@ -1,4 +1,5 @@
 // Recurrent layers. PyTorch's rows of weights are gate by gate, ours unit by unit.
+#include <algorithm>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -23,16 +24,25 @@ const TensorNames* ListOf(const Node& node, const std::string& argument) {
   return found == node.arguments.end() ? nullptr : std::get_if<TensorNames>(&found->second);
 }
 
-// The beginning of the sequences, which must be zeros.
-absl::Status CheckZeros(Translator& translator, const TensorNames& states) {
-  for (const std::string& state : states.names) {
-    const Constant* const constant = translator.ConstantOf(state);
-    if (constant == nullptr) return InvalidArgument("a recurrence that begins with a state of its own; zeros are read");
-    for (const double value : constant->values()) {
-      if (value != 0) return InvalidArgument("a recurrence that begins with {}; zeros are read", value);
-    }
+// What a layer and direction begins with, [n,u]; "": zeros.
+struct Begins {
+  std::string h, c;
+};
+
+// Row `row` of a state [layers, n, u]; "": it is zeros.
+absl::StatusOr<std::string> BeginningOf(Translator& translator, const std::string& state, int64_t row,
+                                        const std::string& name) {
+  if (state.empty()) return std::string();
+  if (const Constant* const constant = translator.ConstantOf(state); constant != nullptr) {
+    const std::vector<double> values = constant->values();
+    if (std::ranges::all_of(values, [](double value) { return value == 0; })) return std::string();
   }
-  return absl::OkStatus();
+  ASSIGN_OR_RETURN(Imported value, translator.Whole(state, name));
+  if (value.rank() != 3) return InvalidArgument("a state of {} dimensions; expected 3", value.rank());
+  ASSIGN_OR_RETURN(value, translator.In(value, {1, 0, 2}, name));
+  ASSIGN_OR_RETURN(value, Cut(translator, value, 0, row, 1, name + ".beginning"));
+  return translator.Add(name + ".begins", "reshape", {value.node},
+                        {{"shape", Shape{-1, translator.ShapeOf(value.node).back()}}});
 }
 
 // What torch.nn's recurrent layers have in common: layers and directions, one behind the other.
@@ -40,7 +50,8 @@ class Recurrence {
  public:
   virtual ~Recurrence() = default;
   // h [n,t,u] of x [n,t,in].
-  virtual absl::StatusOr<std::string> Layer(const std::string& x, const Weights& weights, bool reverse) = 0;
+  virtual absl::StatusOr<std::string> Layer(const std::string& x, const Weights& weights, const Begins& begins,
+                                            bool reverse) = 0;
 
  protected:
   Recurrence(Translator& translator, const std::string& name) : translator_(translator), name_(name) {}
@@ -63,7 +74,8 @@ class Lstm : public Recurrence {
  public:
   Lstm(Translator& translator, const std::string& name) : Recurrence(translator, name) {}
 
-  absl::StatusOr<std::string> Layer(const std::string& x, const Weights& weights, bool reverse) override {
+  absl::StatusOr<std::string> Layer(const std::string& x, const Weights& weights, const Begins& begins,
+                                    bool reverse) override {
     ASSIGN_OR_RETURN(const Imported input, translator_.GetParameter(weights.input, {0, 1}, Beginning::kWeights));
     ASSIGN_OR_RETURN(const Imported units, translator_.GetParameter(weights.units, {0, 1}, Beginning::kWeights));
     const int64_t rows = translator_.ShapeOf(input.node)[0], inputs = translator_.ShapeOf(input.node)[1];
@@ -79,7 +91,7 @@ class Lstm : public Recurrence {
       ASSIGN_OR_RETURN(const std::string ordered, ByUnits(b.node, {kGates, outputs}, {1, 0}, {rows}));
       ASSIGN_OR_RETURN(g, translator_.Add(name_ + ".bias", "bias", {g, ordered}));
     }
-    return translator_.Add(name_ + ".layer", "lstm", {g, w_h}, {{"reverse", reverse}});
+    return translator_.Add(name_ + ".layer", "lstm", {g, w_h, "", begins.h, begins.c}, {{"reverse", reverse}});
   }
 
  private:
@@ -98,7 +110,8 @@ class Stepwise : public Recurrence {
   Stepwise(Translator& translator, const std::string& name, std::string activation)
       : Recurrence(translator, name), activation_(std::move(activation)) {}
 
-  absl::StatusOr<std::string> Layer(const std::string& x, const Weights& weights, bool reverse) override {
+  absl::StatusOr<std::string> Layer(const std::string& x, const Weights& weights, const Begins& begins,
+                                    bool reverse) override {
     ASSIGN_OR_RETURN(const Imported input, translator_.GetParameter(weights.input, {0, 1}, Beginning::kWeights));
     ASSIGN_OR_RETURN(const Imported units, translator_.GetParameter(weights.units, {0, 1}, Beginning::kWeights));
     const int64_t places = translator_.ShapeOf(x)[1], rows = translator_.ShapeOf(input.node)[0];
@@ -107,7 +120,7 @@ class Stepwise : public Recurrence {
       return InvalidArgument("a recurrence of {} steps; up to {} are read", places, kMostPlaces);
     ASSIGN_OR_RETURN(std::string sums, Add("input", "matmul", {x, input.node}, {{"transpose_w", true}}));
     ASSIGN_OR_RETURN(sums, Biased(sums, weights.input_bias));
-    std::string h;  // "": zeros
+    std::string h = begins.h;
     std::vector<std::string> made(static_cast<size_t>(places));
     for (int64_t i = 0; i < places; ++i) {
       const int64_t at = reverse ? places - 1 - i : i;
@@ -174,7 +187,6 @@ absl::Status Recurrent(Translator& translator, const Node& node) {
       params->names.size() != each * directions * static_cast<size_t>(layers)) {
     return InvalidArgument("a recurrence of another kind than those of torch.nn");
   }
-  RETURN_IF_ERROR(CheckZeros(translator, states == nullptr ? TensorNames{{state}} : *states));
   ASSIGN_OR_RETURN(Imported x, translator.Whole(input, name));
   if (x.rank() != 3) return InvalidArgument("its input has {} dimensions; expected 3", x.rank());
   const Order order = SwitchOf(node, "batch_first", false) ? InOrder(3) : Order{1, 0, 2};
@@ -195,7 +207,16 @@ absl::Status Recurrent(Translator& translator, const Node& node) {
     std::vector<std::string> made;
     for (size_t direction = 0; direction < directions; ++direction, next += each) {
       const auto at = [&](size_t i) { return i < each ? params->names[next + i] : std::string(); };
-      ASSIGN_OR_RETURN(std::string h, recurrence->Layer(x.node, {at(0), at(1), at(2), at(3)}, direction == 1));
+      const auto begins_with = [&](size_t i) -> absl::StatusOr<std::string> {
+        const std::string of = states == nullptr          ? (i == 0 ? state : "")
+                               : i < states->names.size() ? states->names[i]
+                                                          : "";
+        return BeginningOf(translator, of, static_cast<int64_t>(next / each), name);
+      };
+      Begins begins;
+      ASSIGN_OR_RETURN(begins.h, begins_with(0));
+      ASSIGN_OR_RETURN(begins.c, begins_with(1));
+      ASSIGN_OR_RETURN(std::string h, recurrence->Layer(x.node, {at(0), at(1), at(2), at(3)}, begins, direction == 1));
       const int64_t places = translator.ShapeOf(h)[1];
       ASSIGN_OR_RETURN(Imported end,
                        Cut(translator, {h, InOrder(3)}, 1, direction == 1 ? 0 : places - 1, 1, name + ".last"));

@@ -76,7 +76,8 @@ Order OrderOfRuns(std::vector<Run> runs, const Order& order) {
 absl::Status Reshaped(Translator& translator, const Node& node) {
   const std::string& name = node.outputs[0];
   ASSIGN_OR_RETURN(const std::string self, TensorOf(node, "self"));
-  ASSIGN_OR_RETURN(Imported value, translator.Get(self));
+  ASSIGN_OR_RETURN(Imported value,
+                   translator.ConstantOf(self) == nullptr ? translator.Get(self) : translator.Whole(self, name));
   if (!translator.IsKnown(name)) return InvalidArgument("its result has no sizes");
   const std::vector<Size>& sizes = translator.SizesOf(name);
   Order order;
@@ -134,6 +135,36 @@ absl::Status Exchange(Translator& translator, const Node& node, int64_t a, int64
 }
 absl::Status Transpose(Translator& translator, const Node& node) {
   return Exchange(translator, node, IntegerOf(node, "dim0", 0), IntegerOf(node, "dim1", 1));
+}
+absl::Status SwapAxes(Translator& translator, const Node& node) {
+  return Exchange(translator, node, IntegerOf(node, "axis0", 0), IntegerOf(node, "axis1", 1));
+}
+// The last two dimensions.
+absl::Status TransposeMatrices(Translator& translator, const Node& node) { return Exchange(translator, node, -2, -1); }
+absl::Status MoveDimensions(Translator& translator, const Node& node) {
+  ASSIGN_OR_RETURN(const size_t rank, RankOf(translator, node));
+  const auto list = [&](const char* argument) {
+    return IsNumber(node, argument) ? IntList{IntegerOf(node, argument, 0)} : IntegersOf(node, argument, {});
+  };
+  const IntList source = list("source"), destination = list("destination");
+  if (source.size() != destination.size())
+    return InvalidArgument("it moves {} dimensions to {}", source.size(), destination.size());
+  std::vector<int> permutation(rank, -1);
+  std::vector<bool> moved(rank, false);
+  for (size_t i = 0; i < source.size(); ++i) {
+    ASSIGN_OR_RETURN(const int from, DimensionOf(source[i], rank));
+    ASSIGN_OR_RETURN(const int to, DimensionOf(destination[i], rank));
+    permutation[static_cast<size_t>(to)] = from;
+    moved[static_cast<size_t>(from)] = true;
+  }
+  int next = 0;
+  for (int& dimension : permutation) {
+    if (dimension >= 0) continue;
+    while (next < static_cast<int>(rank) && moved[static_cast<size_t>(next)]) ++next;
+    if (next == static_cast<int>(rank)) return InvalidArgument("a dimension is named twice");
+    dimension = next++;
+  }
+  return Renamed(translator, node, permutation);
 }
 absl::Status TransposeMatrix(Translator& translator, const Node& node) {
   ASSIGN_OR_RETURN(const size_t rank, RankOf(translator, node));
@@ -227,6 +258,18 @@ absl::Status Slice(Translator& translator, const Node& node) {
   for (int64_t i = begin; i < end; i += step) indices.push_back(i);
   ASSIGN_OR_RETURN(Imported taken, Taken(translator, value, dimension, indices, node.outputs[0]));
   translator.Bind(node.outputs[0], std::move(taken));
+  return absl::OkStatus();
+}
+
+absl::Status Narrow(Translator& translator, const Node& node) {
+  ASSIGN_OR_RETURN(const std::string self, TensorOf(node, "self"));
+  ASSIGN_OR_RETURN(const Imported value, translator.Get(self));
+  ASSIGN_OR_RETURN(const int dimension, DimensionOf(IntegerOf(node, "dim", 0), value.rank()));
+  const int64_t all = translator.SizesOf(self)[static_cast<size_t>(dimension)].value,
+                start = IntegerOf(node, "start", 0);
+  ASSIGN_OR_RETURN(Imported cut, Cut(translator, value, dimension, start < 0 ? start + all : start,
+                                     IntegerOf(node, "length", 0), node.outputs[0]));
+  translator.Bind(node.outputs[0], std::move(cut));
   return absl::OkStatus();
 }
 
@@ -460,7 +503,15 @@ void AddShapes(Translations& translations) {
   translations.insert({{"permute", Permute},
                        {"transpose", Transpose},
                        {"t", TransposeMatrix},
+                       {"swapaxes", SwapAxes},
+                       {"swapdims", Transpose},
+                       {"mT", TransposeMatrices},
+                       {"movedim", MoveDimensions},
+                       {"moveaxis", MoveDimensions},
+                       {"narrow", Narrow},
                        {"cat", Concatenate},
+                       {"concat", Concatenate},
+                       {"concatenate", Concatenate},
                        {"stack", Stack},
                        {"slice", Slice},
                        {"select", Select},

@@ -91,6 +91,12 @@ absl::StatusOr<Imported> Translator::Placed(const Constant& constant, const Orde
   const Constant ordered = constant.Permuted(order);
   std::vector<double> values = ordered.values();
   const bool is_float = IsFloat(constant.type) || constant.type == ScalarType::kBool;
+  if (constant.type == ScalarType::kF64) {  // the least f64, of masks, is the least f32
+    constexpr double kMost = std::numeric_limits<float>::max();
+    for (double& value : values) {
+      if (std::isfinite(value)) value = std::clamp(value, -kMost, kMost);
+    }
+  }
   // -infinity, of masks that are added to scores, is the logarithm of 0.
   constexpr double kNever = -std::numeric_limits<double>::infinity();
   std::vector<double> seen(values.size(), 1);
