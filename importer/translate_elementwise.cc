@@ -296,12 +296,12 @@ absl::Status Largest(Translator& translator, const Node& node) {
 
 template <const char* kOp>
 absl::Status Same(Translator& translator, const Node& node) {
-  if (!translator.Has(kOp)) return InvalidArgument("op {} is not known here", kOp);
   return Unary(translator, node, kOp);
 }
 
 constexpr char kRelu[] = "relu", kSigmoid[] = "sigmoid", kTanh[] = "tanh", kSilu[] = "silu", kExp[] = "exp",
-               kLog[] = "log", kSqrt[] = "sqrt", kSquare[] = "square", kStop[] = "stop_gradient";
+               kLog[] = "log", kSqrt[] = "sqrt", kSquare[] = "square", kSin[] = "sin", kCos[] = "cos",
+               kStop[] = "stop_gradient";
 
 }  // namespace
 
@@ -314,6 +314,8 @@ void AddElementwise(Translations& translations) {
                        {"log", Same<kLog>},
                        {"sqrt", Same<kSqrt>},
                        {"square", Same<kSquare>},
+                       {"sin", Same<kSin>},
+                       {"cos", Same<kCos>},
                        {"hardswish", HardSigmoid},
                        {"hardsigmoid", HardSigmoid},
                        {"relu6", Clamp},

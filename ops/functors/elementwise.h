@@ -31,8 +31,8 @@
 
 namespace partita {
 
-using UnaryOps =
-    TypeList<Exp, Gelu, GeluTanh, HardSigmoid, HardSwish, Log, Relu, Relu6, Sigmoid, Silu, Sqrt, Square, Tanh>;
+using UnaryOps = TypeList<Cos, Exp, Gelu, GeluTanh, HardSigmoid, HardSwish, Log, Relu, Relu6, Sigmoid, Silu, Sin, Sqrt,
+                          Square, Tanh>;
 
 template <typename F>
 inline constexpr bool kIsActivation = !requires {

@@ -47,6 +47,43 @@ struct Log {
   }
 };
 
+// Of an angle in radians.
+struct Sin {
+  static std::string Name() { return "sin"; }
+  static constexpr bool kGradientReadsResult = false;
+  static constexpr int kCost = 10;
+  static constexpr double kDomain[2] = {-4, 4};
+  static constexpr double kExamples[][2] = {{0, 0}, {1, 0.8414709848078965}, {-2.5, -0.59847214410395644}};
+
+  template <typename T>
+  PARTITA_HOST_DEVICE static T Value(T x) {
+    return std::sin(x);
+  }
+
+  template <typename T>
+  PARTITA_HOST_DEVICE static T Gradient(T dy, T x) {
+    return dy * std::cos(x);
+  }
+};
+
+struct Cos {
+  static std::string Name() { return "cos"; }
+  static constexpr bool kGradientReadsResult = false;
+  static constexpr int kCost = 10;
+  static constexpr double kDomain[2] = {-4, 4};
+  static constexpr double kExamples[][2] = {{0, 1}, {1, 0.54030230586813977}, {-2.5, -0.80114361554693374}};
+
+  template <typename T>
+  PARTITA_HOST_DEVICE static T Value(T x) {
+    return std::cos(x);
+  }
+
+  template <typename T>
+  PARTITA_HOST_DEVICE static T Gradient(T dy, T x) {
+    return -dy * std::sin(x);
+  }
+};
+
 struct Sqrt {
   static std::string Name() { return "sqrt"; }
   static constexpr bool kGradientReadsResult = true;

@@ -4,11 +4,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cctype>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <set>
 #include <string>
 
 #include "importer/import_model.h"
@@ -153,6 +155,36 @@ TEST(ImportedGraphs, FitAnyBatch) {
       for (const api::Field& field : sized->fields()) EXPECT_EQ(field.shape[0], batch);
     }
   }
+}
+
+// The table of docs/guide/pytorch.md 4 has every op, and no other.
+TEST(ImportedGraphs, AreMadeOfOpsThatTheGuideLists) {
+  std::string guide = BytesOf("docs/guide/pytorch.md");
+  guide = guide.substr(guide.find("| family | ops of PyTorch |"));
+  guide = guide.substr(0, guide.find("\n\n"));
+  std::erase(guide, '\\');
+  std::set<std::string> listed;
+  std::string word;
+  bool beside = false;  // an explanation in parentheses
+  for (const char c : guide) {
+    if (c == '(' || c == ')') beside = c == '(';
+    if (!beside && (std::isalnum(static_cast<unsigned char>(c)) || c == '_')) {
+      word += c;
+      continue;
+    }
+    if (!word.empty()) listed.insert(word);
+    word.clear();
+  }
+  std::set<std::string> missing;
+  for (const std::string& op : torch_export::TranslatedOps()) {
+    if (listed.erase(op) == 0) missing.insert(op);
+  }
+  for (const char* const word_of_table : {"family", "ops", "of", "PyTorch", "element", "by", "comparisons", "and",
+                                          "logic", "shapes", "places", "images", "layers", "reductions", "losses"}) {
+    listed.erase(word_of_table);
+  }
+  EXPECT_THAT(missing, ::testing::IsEmpty());
+  EXPECT_THAT(listed, ::testing::IsEmpty());
 }
 
 std::string Refusal(const std::string& path) {
