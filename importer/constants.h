@@ -13,7 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "graph/value/shape.h"
-#include "importer/exported_program.h"
+#include "importer/program/exported_program.h"
 
 namespace partita::torch_export {
 

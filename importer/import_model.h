@@ -8,7 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "graph/ir/model.h"
-#include "importer/exported_program.h"
+#include "importer/program/exported_program.h"
 #include "importer/translator.h"
 
 namespace partita {

@@ -238,8 +238,7 @@ absl::Status Resize(Translator& translator, const Node& node) {
   return absl::OkStatus();
 }
 
-// A convolution of the image with zeros between its elements and the kernel turned around (Dumoulin and Visin 2016,
-// section 4).
+// A convolution of the image with zeros between its elements, and with the kernel turned around.
 absl::Status TransposedConvolution(Translator& translator, const Node& node) {
   const std::string& name = node.outputs[0];
   ASSIGN_OR_RETURN(const std::string input, TensorOf(node, "input"));

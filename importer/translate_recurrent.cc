@@ -103,8 +103,7 @@ class Lstm : public Recurrence {
   }
 };
 
-// A step for each position: of gated recurrent units (Cho et al. 2014, as PyTorch has them), or of units with one
-// activation.
+// A step for each position: of PyTorch's gated recurrent units, or of units with one activation.
 class Stepwise : public Recurrence {
  public:
   Stepwise(Translator& translator, const std::string& name, std::string activation)

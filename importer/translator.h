@@ -16,7 +16,7 @@
 #include "graph/ir/op_definition.h"
 #include "graph/read/graph_assembler.h"
 #include "importer/constants.h"
-#include "importer/exported_program.h"
+#include "importer/program/exported_program.h"
 
 namespace partita::torch_export {
 

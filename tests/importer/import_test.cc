@@ -196,19 +196,19 @@ std::string Refusal(const std::string& path) {
 TEST(ImportRefuses, FilesThatAreNoExportedPrograms) {
   EXPECT_THAT(Refusal(Path("none.pt2")), HasSubstr("none.pt2"));
   EXPECT_THAT(Refusal(Written("text.pt2", "x: 1\n")), HasSubstr("expected the zip archive of an exported program"));
-  EXPECT_THAT(Refusal(Path("compressed.pt2")), HasSubstr("is compressed; expected members that are stored"));
-  EXPECT_THAT(Refusal(Path("outside.pt2")), HasSubstr("has a path that leads out of the archive"));
-  EXPECT_THAT(Refusal(Path("twice.pt2")), HasSubstr("is there twice"));
-  EXPECT_THAT(Refusal(Path("checkpoint.pt2")), HasSubstr("(a checkpoint of torch.save?)"));
-  EXPECT_THAT(Refusal(Path("deep.pt2")), HasSubstr("JSON is nested more than 64 levels deep"));
-  EXPECT_THAT(Refusal(Path("version.pt2")), HasSubstr("schema version 5 (PyTorch 2.3.0); expected 8"));
+  EXPECT_THAT(Refusal(Path("refused/compressed.pt2")), HasSubstr("is compressed; expected members that are stored"));
+  EXPECT_THAT(Refusal(Path("refused/outside.pt2")), HasSubstr("has a path that leads out of the archive"));
+  EXPECT_THAT(Refusal(Path("refused/twice.pt2")), HasSubstr("is there twice"));
+  EXPECT_THAT(Refusal(Path("refused/checkpoint.pt2")), HasSubstr("(a checkpoint of torch.save?)"));
+  EXPECT_THAT(Refusal(Path("refused/deep.pt2")), HasSubstr("JSON is nested more than 64 levels deep"));
+  EXPECT_THAT(Refusal(Path("refused/version.pt2")), HasSubstr("schema version 5 (PyTorch 2.3.0); expected 8"));
 }
 
 TEST(ImportRefuses, ProgramsWithoutATranslation) {
-  EXPECT_THAT(Refusal(Path("logits.pt2")), HasSubstr("returns no scalar; expected its loss"));
-  const std::string evaluated = Refusal(Path("evaluation.pt2"));
+  EXPECT_THAT(Refusal(Path("refused/logits.pt2")), HasSubstr("returns no scalar; expected its loss"));
+  const std::string evaluated = Refusal(Path("refused/evaluation.pt2"));
   EXPECT_THAT(evaluated, HasSubstr("a batch norm of a module in evaluation; call module.train()"));
-  const std::string unknown = Refusal(Path("unknown.pt2"));
+  const std::string unknown = Refusal(Path("refused/unknown.pt2"));
   EXPECT_THAT(unknown, HasSubstr("2 of its"));
   EXPECT_THAT(unknown,
               HasSubstr("node 'fft_fft' (torch.ops.aten.fft_fft.default of model.first): there is no translation"));

@@ -176,7 +176,8 @@ ARROWS = {
     "runtime/decode": "runtime/base graph/value graph/ir runtime/data runtime/api runtime/train",
 
     # Models of others as graphs.
-    "importer": "runtime/base graph/value graph/ir graph/read graph/proto_io runtime/checkpoint",
+    "importer/program": "runtime/base graph/value",
+    "importer": "runtime/base graph/value graph/ir graph/read graph/proto_io importer/program runtime/checkpoint",
 
     # From the description of a run to its session: no flags of a command line, no output, no exit.
     "run/spec": "proto runtime/base graph/value",

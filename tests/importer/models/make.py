@@ -1,5 +1,6 @@
-"""Makes the exported programs of this folder, and what PyTorch computes with them: `python3 make.py` in an environment
-with torch and safetensors. All in f64, with weights of a fixed seed, so that the tests compare every digit.
+"""Makes the exported programs of this folder, those in refused/ that are none, and what PyTorch computes with them:
+`python3 make.py` in an environment with torch and safetensors. All in f64, with weights of a fixed seed, so that the
+tests compare every digit.
 
 FILE.pt2            what torch.export.save writes: a module that returns its loss
 FILE.safetensors    in/NAME: a batch; loss; gradient/PARAMETER: of that batch; running/BUFFER: after it
@@ -303,21 +304,21 @@ def write(name, entries, compression=zipfile.ZIP_STORED):
 
 def make_refused():
     small, label = torch.randn(3, 4), torch.randint(0, 3, (3,))
-    export("logits", nn.Linear(4, 3), small)
-    export("unknown", Trained(Spectrum(), F.cross_entropy), small, label)
+    export("refused/logits", nn.Linear(4, 3), small)
+    export("refused/unknown", Trained(Spectrum(), F.cross_entropy), small, label)
     norm = nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4)).eval()
-    export("evaluation", Trained(norm, F.cross_entropy), small, label)
-    whole = members("logits.pt2")
+    export("refused/evaluation", Trained(norm, F.cross_entropy), small, label)
+    whole = members("refused/logits.pt2")
     program = next(name for name in whole if name.endswith("models/model.json"))
     few = [(program, whole[program])]
-    write("compressed.pt2", few, zipfile.ZIP_DEFLATED)
-    write("outside.pt2", [*few, ("logits/../../escaped", b"x")])
-    write("twice.pt2", [*few, *few])
-    write("checkpoint.pt2", [("checkpoint/data.pkl", b"x"), ("checkpoint/version", b"3")])
-    write("deep.pt2", [(program, b'{"a":' * 100 + b"1" + b"}" * 100)])
+    write("refused/compressed.pt2", few, zipfile.ZIP_DEFLATED)
+    write("refused/outside.pt2", [*few, ("logits/../../escaped", b"x")])
+    write("refused/twice.pt2", [*few, *few])
+    write("refused/checkpoint.pt2", [("checkpoint/data.pkl", b"x"), ("checkpoint/version", b"3")])
+    write("refused/deep.pt2", [(program, b'{"a":' * 100 + b"1" + b"}" * 100)])
     old = json.loads(whole[program])
     old["schema_version"], old["torch_version"] = {"major": 5, "minor": 1}, "2.3.0"
-    write("version.pt2", [(program, json.dumps(old))])
+    write("refused/version.pt2", [(program, json.dumps(old))])
 
 
 def main():

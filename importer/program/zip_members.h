@@ -1,7 +1,7 @@
 // The members of a zip archive that are stored as they are: what PyTorch writes its files as. Nothing is decompressed,
 // so no file can grow while it is read.
-#ifndef PARTITA_IMPORTER_ZIP_MEMBERS_H_
-#define PARTITA_IMPORTER_ZIP_MEMBERS_H_
+#ifndef PARTITA_IMPORTER_PROGRAM_ZIP_MEMBERS_H_
+#define PARTITA_IMPORTER_PROGRAM_ZIP_MEMBERS_H_
 
 #include <cstdint>
 #include <map>
@@ -29,4 +29,4 @@ absl::StatusOr<std::string> ReadMember(const std::string& path, const std::strin
 
 }  // namespace partita
 
-#endif  // PARTITA_IMPORTER_ZIP_MEMBERS_H_
+#endif  // PARTITA_IMPORTER_PROGRAM_ZIP_MEMBERS_H_

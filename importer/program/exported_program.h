@@ -1,7 +1,7 @@
 // A program that torch.export saved (.pt2), as its JSON describes it: names and sizes as PyTorch has them, nothing
 // translated yet. Read without PyTorch; pickles in the archive are never opened.
-#ifndef PARTITA_IMPORTER_EXPORTED_PROGRAM_H_
-#define PARTITA_IMPORTER_EXPORTED_PROGRAM_H_
+#ifndef PARTITA_IMPORTER_PROGRAM_EXPORTED_PROGRAM_H_
+#define PARTITA_IMPORTER_PROGRAM_EXPORTED_PROGRAM_H_
 
 #include <cstdint>
 #include <map>
@@ -12,7 +12,7 @@
 
 #include "absl/status/statusor.h"
 #include "graph/value/shape.h"
-#include "importer/zip_members.h"
+#include "importer/program/zip_members.h"
 
 namespace partita::torch_export {
 
@@ -86,4 +86,4 @@ absl::StatusOr<ExportedProgram> ReadExportedProgram(const std::string& path);
 
 }  // namespace partita::torch_export
 
-#endif  // PARTITA_IMPORTER_EXPORTED_PROGRAM_H_
+#endif  // PARTITA_IMPORTER_PROGRAM_EXPORTED_PROGRAM_H_

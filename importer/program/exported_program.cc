@@ -1,4 +1,4 @@
-#include "importer/exported_program.h"
+#include "importer/program/exported_program.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "importer/zip_members.h"
+#include "importer/program/zip_members.h"
 
 #include <minizip/unzip.h>
 #include <zlib.h>
