@@ -105,29 +105,29 @@ TEST(PlacementTable, ToysAreThoseByHand) {
   expect("the same, a transfer takes 1", 18, "11");
 }
 
-// As far as its branches go; with 64 samples the longest way through them is 82 % of all.
+// As far as its branches go; with 64 samples the longest way through them is 67 % of all.
 TEST(PlacementTable, InceptionIsPlacedAsWellAsCanBe) {
   const auto parts = PlaceInception();
   ASSERT_TRUE(parts.ok()) << parts.status();
   ASSERT_EQ(parts->size(), 8U);
   for (const PlacedPart& part : *parts) {
     EXPECT_LE(part.placed, part.heft) << part.part;
-    EXPECT_LE(part.gap(), 0.02) << part.part;
+    EXPECT_LE(part.gap(), 0.03) << part.part;
     EXPECT_LT(part.longest, part.placed) << part.part;
   }
   const PlacedPart &many = (*parts)[0], &one = (*parts)[2];
   EXPECT_EQ(many.gap(), 0) << "proven";
   EXPECT_EQ(one.gap(), 0) << "proven";
-  EXPECT_GT(many.speedup(), 1.20);
-  EXPECT_GT(many.speedup(), 0.99 * many.alone / many.longest);
-  EXPECT_LT(many.alone / many.longest, 1.22);
-  EXPECT_GT(one.speedup(), 1.24);
+  EXPECT_GT(many.speedup(), 1.41);
+  EXPECT_GT(many.speedup(), 0.95 * many.alone / many.longest);
+  EXPECT_LT(many.alone / many.longest, 1.49);
+  EXPECT_GT(one.speedup(), 1.68);
   const PlacedPart &many_of_paper = (*parts)[4], &one_of_paper = (*parts)[6];
   EXPECT_EQ(many_of_paper.pools, PlacedPart::Pools::kFirst);
   EXPECT_EQ(many_of_paper.gap(), 0) << "proven";
   EXPECT_EQ(one_of_paper.gap(), 0) << "proven";
-  EXPECT_GT(many_of_paper.speedup(), 1.30);
-  EXPECT_GT(one_of_paper.speedup(), 1.39);
+  EXPECT_GT(many_of_paper.speedup(), 1.43);
+  EXPECT_GT(one_of_paper.speedup(), 1.69);
 }
 
 // What a plan's epoch takes of the formula's, at the least and the most (docs/papers.md 14.3 says why).
