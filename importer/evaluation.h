@@ -50,12 +50,19 @@ class Evaluation {
         return InvalidArgument("argument {} is no number", Quoted(argument));
       }
       const double value = truth != nullptr ? static_cast<double>(*truth) : NumberOf(node_, argument, 0);
-      return std::vector<double>(static_cast<size_t>(Elements(shape)), value);
+      return std::vector<double>(static_cast<size_t>(Elements(shape)), Held(value, NumberType()));
     }
     ASSIGN_OR_RETURN(const Constant constant, Of(argument));
     if (constant.counts_samples) return InvalidArgument("it computes with the numbers of samples");
     if (constant.shape.size() > shape.size()) return InvalidArgument("its operand has more dimensions than its result");
     return Broadcast(constant, shape);
+  }
+  // Numbers take part as the tensors' type has them: f32 beside f32.
+  ScalarType NumberType() const {
+    if (IsFloat(meta().type)) return meta().type;
+    const std::string self = OptionalTensorOf(node_, "self");
+    const bool floats = !self.empty() && constants_.Find(self) != nullptr && IsFloat(constants_.Find(self)->type);
+    return floats ? constants_.Find(self)->type : ScalarType::kF64;
   }
   absl::StatusOr<int> Dimension(const Constant& of, const std::string& argument, int64_t otherwise) const {
     return DimensionOf(IntegerOf(node_, argument, otherwise), of.shape.size());

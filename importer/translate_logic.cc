@@ -107,7 +107,7 @@ absl::Status Logic(Translator& translator, const Node& node) {
   return absl::OkStatus();
 }
 
-// y + c (x - y): x where c is 1, and y where it is 0.
+// c x + (1 - c) y: x where c is 1, and y where it is 0, digit by digit.
 absl::StatusOr<Imported> Chosen(Translator& translator, const Imported& condition, const Imported& x, const Imported& y,
                                 const std::string& name) {
   const Imported& longest = x.rank() >= y.rank() && x.rank() >= condition.rank() ? x
@@ -120,9 +120,10 @@ absl::StatusOr<Imported> Chosen(Translator& translator, const Imported& conditio
   const bool integers = !IsFloating(translator.TypeOf(a.node)) && !IsFloating(translator.TypeOf(b.node));
   ASSIGN_OR_RETURN(a.node, translator.AsFloats(a.node, name + ".x"));
   ASSIGN_OR_RETURN(b.node, translator.AsFloats(b.node, name + ".y"));
-  ASSIGN_OR_RETURN(std::string chosen, translator.Add(name + ".difference", "sub", {a.node, b.node}));
-  ASSIGN_OR_RETURN(chosen, translator.Add(name + ".chosen", "mul", {chosen, c.node}));
-  ASSIGN_OR_RETURN(chosen, translator.Add(integers ? name + ".sum" : name, "add", {b.node, chosen}));
+  ASSIGN_OR_RETURN(const std::string left, translator.Add(name + ".chosen", "mul", {c.node, a.node}));
+  ASSIGN_OR_RETURN(std::string right, Not(translator, c.node, name + ".otherwise"));
+  ASSIGN_OR_RETURN(right, translator.Add(name + ".others", "mul", {right, b.node}));
+  ASSIGN_OR_RETURN(std::string chosen, translator.Add(integers ? name + ".sum" : name, "add", {left, right}));
   if (integers) {
     ASSIGN_OR_RETURN(chosen, AsType(translator, chosen, DType::kI32, name));
   }
