@@ -26,7 +26,6 @@ TEST(FoundPlans, AreNoSlowerThanThoseByHand) {
     EXPECT_LE(row.ms, row.LeastByHand());
     EXPECT_FALSE(row.plan.empty());
   }
-  EXPECT_EQ(rows->back().by_hand[1].ms, 0) << "four heads do not split over 16 ranks";
   const nlohmann::json json = nlohmann::json::parse(ToJson(*rows));
   EXPECT_EQ(json[0]["by_hand"][1]["name"], "tensor");
   EXPECT_EQ(json[4]["ranks"], 16);

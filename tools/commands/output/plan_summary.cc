@@ -77,10 +77,10 @@ std::string FormatWork(const PlanProto& plan) {
                              plan, [](const PlanRankProto& rank) { return rank.roofline_seconds(); }, time));
 }
 
-// "; 83 % of computing is the cost of launches", where the least of it is arithmetic and reading and writing.
+// "; launches are 83 % of computing", where the least of it is arithmetic and reading and writing.
 std::string FormatLaunchCost(const PlanTimeProto& time) {
   const double share = time.compute_seconds() == 0 ? 0 : time.launch_seconds() / time.compute_seconds();
-  return share < kMuch ? "" : fmt::format("; {:.0f} % of computing is the cost of launches", 100 * share);
+  return share < kMuch ? "" : fmt::format("; launches are {:.0f} % of computing", 100 * share);
 }
 
 // On a cluster, if the plan is for one.
