@@ -77,7 +77,9 @@ TEST(ChooseStrategy, FinalistsOfASearchHaveDifferentNames) {
       ASSERT_TRUE(finalists.ok()) << finalists.status();
       std::set<std::string> names;
       for (const Finalist& one : *finalists) {
-        if (one.seconds > 0) { EXPECT_TRUE(names.insert(one.candidate.plan).second) << one.candidate.plan; }
+        if (one.seconds > 0) {
+          EXPECT_TRUE(names.insert(one.candidate.plan).second) << one.candidate.plan;
+        }
       }
     }
   }
