@@ -4,6 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstring>
+#include <map>
 #include <set>
 #include <span>
 #include <utility>
@@ -242,6 +244,63 @@ void Append(double value, std::string& bytes) {
   bytes.append(reinterpret_cast<const char*>(&element), sizeof(T));
 }
 
+void AppendAs(double value, DType type, std::string& bytes) {
+  if (type == DType::kF64) {
+    Append<double>(value, bytes);
+  } else if (type == DType::kI32) {
+    Append<int32_t>(value, bytes);
+  } else {
+    Append<float>(value, bytes);
+  }
+}
+
+// The name under which the graph has that weight, or one that is tied to it; nullptr: it has none of it.
+const std::string* UsedName(const ExportedProgram& program, const StoredWeight& weight,
+                            const std::map<std::string, const ImportedState*>& states) {
+  for (const auto& [name, other] : program.weights) {
+    const bool same = other.member.begin == weight.member.begin && other.meta.offset == weight.meta.offset &&
+                      other.meta.shape() == weight.meta.shape() && other.meta.strides == weight.meta.strides;
+    if (same && states.contains(name)) return &name;
+  }
+  return nullptr;
+}
+
+// In PyTorch's order, of a tensor that lies in the state's.
+absl::StatusOr<std::vector<double>> TrainedValues(const SafetensorsFile& trained, const ImportedState& state,
+                                                  const Shape& shape) {
+  const StoredTensor* const tensor = trained.Find(state.name);
+  if (tensor == nullptr) return InvalidArgument("{}: has no tensor {}", trained.path(), Quoted(state.name));
+  std::vector<int64_t> lying;
+  for (const int d : state.order) lying.push_back(shape[static_cast<size_t>(d)]);
+  if (lying.empty() && tensor->shape.size() == 1) lying = {1};  // a parameter without dimensions
+  if (tensor->shape != lying) {
+    return InvalidArgument("{}: tensor {}: found [{}], needed is [{}]", trained.path(), Quoted(state.name),
+                           fmt::join(tensor->shape, ","), fmt::join(lying, ","));
+  }
+  const std::span<const std::byte> bytes = trained.Bytes(*tensor);
+  const bool doubles = tensor->type == StoredTypeOf(DType::kF64);
+  if (!doubles && tensor->type != StoredTypeOf(DType::kF32)) {
+    return InvalidArgument("{}: tensor {}: is of type {}; expected F32 or F64", trained.path(), Quoted(state.name),
+                           tensor->type->name);
+  }
+  const std::vector<int64_t> strides = RowMajor(Shape(lying.begin(), lying.end()));
+  std::vector<int64_t> own(shape.size());
+  for (size_t j = 0; j < state.order.size(); ++j) own[static_cast<size_t>(state.order[j])] = strides[j];
+  std::vector<double> values;
+  for (const int64_t place : PlacesOf(shape, own, 0)) {
+    if (doubles) {
+      double value = 0;
+      std::memcpy(&value, bytes.data() + place * static_cast<int64_t>(sizeof(double)), sizeof(double));
+      values.push_back(value);
+    } else {
+      float value = 0;
+      std::memcpy(&value, bytes.data() + place * static_cast<int64_t>(sizeof(float)), sizeof(float));
+      values.push_back(value);
+    }
+  }
+  return values;
+}
+
 }  // namespace
 
 bool IsExportedProgram(const std::string& path) { return HasEnding(path, ".pt2"); }
@@ -312,6 +371,36 @@ absl::Status SaveWeights(const ImportedModel& imported, const std::string& path,
   return SaveSafetensors(path, tensors, {});
 }
 
+absl::Status SaveForPyTorch(const ImportedModel& imported, const SafetensorsFile& trained, const std::string& path) {
+  const ExportedProgram& program = imported.program;
+  std::map<std::string, const ImportedState*> states;
+  for (const ImportedState& state : imported.states) states[state.name] = &state;
+  std::vector<std::string> bytes;
+  std::vector<NamedTensor> tensors;
+  bytes.reserve(program.weights.size());
+  for (const auto& [name, weight] : program.weights) {
+    if (!weight.is_persistent) continue;
+    const std::string* const used = UsedName(program, weight, states);
+    const bool floats = IsFloat(weight.meta.type);
+    const DType stored = !floats ? DType::kI32 : weight.meta.type == ScalarType::kF64 ? DType::kF64 : DType::kF32;
+    std::vector<double> values;
+    if (used == nullptr) {
+      ASSIGN_OR_RETURN(values, StoredValues(program, name, InOrder(weight.meta.sizes.size())));
+    } else {
+      ASSIGN_OR_RETURN(values, TrainedValues(trained, *states.at(*used), weight.meta.shape()));
+    }
+    std::string one;
+    for (const double value : values) AppendAs(value, stored, one);
+    bytes.push_back(std::move(one));
+    const Shape shape = weight.meta.shape();
+    tensors.push_back({name,
+                       stored,
+                       {shape.begin(), shape.end()},
+                       std::as_bytes(std::span(bytes.back().data(), bytes.back().size()))});
+  }
+  return SaveSafetensors(path, tensors, {});
+}
+
 absl::StatusOr<std::string> ReadWeight(const ImportedModel& imported, const ImportedState& state, DType type) {
   std::vector<double> values = state.values;
   if (values.empty()) {
@@ -320,15 +409,7 @@ absl::StatusOr<std::string> ReadWeight(const ImportedModel& imported, const Impo
   }
   std::string bytes;
   bytes.reserve(values.size() * static_cast<size_t>(SizeOf(type)));
-  for (const double value : values) {
-    if (type == DType::kF64) {
-      Append<double>(value, bytes);
-    } else if (type == DType::kI32) {
-      Append<int32_t>(value, bytes);
-    } else {
-      Append<float>(value, bytes);
-    }
-  }
+  for (const double value : values) AppendAs(value, type, bytes);
   return bytes;
 }
 

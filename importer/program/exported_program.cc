@@ -352,7 +352,7 @@ absl::Status CheckStorage(const StoredWeight& weight) {
 }
 
 absl::Status ReadWeights(const std::map<std::string, ZipMember>& members, const std::string& folder,
-                         const std::string& config_name, ExportedProgram& program) {
+                         const std::string& config_name, bool persistent, ExportedProgram& program) {
   const auto config = members.find(folder + config_name);
   if (config == members.end()) return absl::OkStatus();
   ASSIGN_OR_RETURN(const std::string text, ReadMember(program.path, config->first, config->second, kLargestConfig));
@@ -367,7 +367,7 @@ absl::Status ReadWeights(const std::map<std::string, ZipMember>& members, const 
       const auto member = members.find(folder + file);
       if (member == members.end()) return InvalidArgument("its member {} is missing", Quoted(folder + file));
       ASSIGN_OR_RETURN(const Json* const meta, At(entry, "tensor_meta"));
-      StoredWeight weight{{}, member->second};
+      StoredWeight weight{{}, member->second, persistent};
       ASSIGN_OR_RETURN(weight.meta, ReadMeta(*meta));
       RETURN_IF_ERROR(CheckStorage(weight));
       return weight;
@@ -437,9 +437,9 @@ absl::StatusOr<ExportedProgram> ReadExportedProgram(const std::string& path) {
   };
   RETURN_IF_ERROR(WithContext(path, read()));
   RETURN_IF_ERROR(
-      WithContext(path, ReadWeights(members, folder + "data/weights/", "model_weights_config.json", program)));
-  RETURN_IF_ERROR(
-      WithContext(path, ReadWeights(members, folder + "data/constants/", "model_constants_config.json", program)));
+      WithContext(path, ReadWeights(members, folder + "data/weights/", "model_weights_config.json", true, program)));
+  RETURN_IF_ERROR(WithContext(
+      path, ReadWeights(members, folder + "data/constants/", "model_constants_config.json", false, program)));
   return program;
 }
 

@@ -68,7 +68,8 @@ struct Input {
 // A tensor with its bytes in the archive.
 struct StoredWeight {
   TensorMeta meta;
-  ZipMember member;  // its storage
+  ZipMember member;           // its storage
+  bool is_persistent = true;  // the module's state_dict has it
 };
 
 struct ExportedProgram {

@@ -134,6 +134,45 @@ INSTANTIATE_TEST_SUITE_P(Models, ImportedPrograms,
                                            Case{"sizes", 1, 2}, Case{"statistics", 1, 1}, Case{"statistics", 2, 1},
                                            Case{"statistics", 1, 2}));
 
+// What is loaded and written back has every name and digit of the module, whatever order the graph has.
+TEST(SaveForPyTorch, WritesWhatTheModuleHas) {
+  for (const char* const name : {"residual", "blocks", "language", "masked", "sizes"}) {
+    SCOPED_TRACE(name);
+    ASSERT_OK_AND_ASSIGN(const ImportedModel imported, ImportModel(Path(std::string(name) + ".pt2"), Ops()));
+    const std::string ours = ::testing::TempDir() + "/ours.safetensors",
+                      theirs = ::testing::TempDir() + "/theirs.safetensors";
+    ASSERT_OK(SaveWeights(imported, ours));
+    ASSERT_OK_AND_ASSIGN(const SafetensorsFile trained, LoadSafetensors(ours));
+    ASSERT_OK(SaveForPyTorch(imported, trained, theirs));
+    ASSERT_OK_AND_ASSIGN(const SafetensorsFile module, LoadSafetensors(theirs));
+    size_t persistent = 0;
+    for (const auto& [weight, stored] : imported.program.weights) {
+      if (!stored.is_persistent) continue;
+      ++persistent;
+      const StoredTensor* const tensor = module.Find(weight);
+      ASSERT_NE(tensor, nullptr) << weight;
+      const Shape shape = stored.meta.shape();
+      EXPECT_EQ(tensor->shape, (std::vector<int64_t>{shape.begin(), shape.end()})) << weight;
+      if (stored.meta.type != torch_export::ScalarType::kF64) continue;  // a counter
+      ASSERT_OK_AND_ASSIGN(const std::vector<double> values,
+                           torch_export::StoredValues(imported.program, weight, torch_export::InOrder(shape.size())));
+      EXPECT_EQ(Doubles(module.Bytes(*tensor)), values) << weight;
+    }
+    EXPECT_EQ(module.tensors().size(), persistent);
+  }
+}
+
+TEST(SaveForPyTorch, RefusesWeightsOfAnotherModel) {
+  ASSERT_OK_AND_ASSIGN(const ImportedModel residual, ImportModel(Path("residual.pt2"), Ops()));
+  ASSERT_OK_AND_ASSIGN(const ImportedModel language, ImportModel(Path("language.pt2"), Ops()));
+  const std::string weights = ::testing::TempDir() + "/language.safetensors";
+  ASSERT_OK(SaveWeights(language, weights));
+  ASSERT_OK_AND_ASSIGN(const SafetensorsFile trained, LoadSafetensors(weights));
+  const absl::Status refused = SaveForPyTorch(residual, trained, ::testing::TempDir() + "/none.safetensors");
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("language.safetensors: has no tensor 'model."));
+  EXPECT_FALSE(std::filesystem::exists(::testing::TempDir() + "/none.safetensors"));
+}
+
 // Images stay channels last from the first convolution to the end.
 TEST(ImportedGraphs, MoveLittle) {
   for (const auto& [name, most] : std::map<std::string, int>{{"residual", 1}, {"blocks", 0}, {"transformer", 0}}) {

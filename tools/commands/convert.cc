@@ -17,10 +17,16 @@
 namespace partita {
 namespace {
 
-// The graph of an exported program, or its weights, by the ending of --output.
+// The graph of an exported program, or its weights, by the ending of --output; those of --load as PyTorch has them.
 absl::StatusOr<int> ConvertExported(const ContextOf<RunSpec>& context) {
   const std::string& output = context.spec.predict().output();
   ASSIGN_OR_RETURN(const ImportedModel imported, ImportModel(context.spec.model().graph(), Ops()));
+  if (context.spec.model().has_load()) {
+    ASSIGN_OR_RETURN(const SafetensorsFile trained, LoadSafetensors(context.spec.model().load()));
+    RETURN_IF_ERROR(SaveForPyTorch(imported, trained, output));
+    context.out << fmt::format("{}: the weights of {} for load_state_dict of PyTorch\n", output, trained.path());
+    return kExitFinished;
+  }
   if (FormatOf(output).ok()) {
     RETURN_IF_ERROR(SaveModel(imported.model, output));
     context.out << fmt::format("{}: a graph of {} nodes\n", output, imported.model.graph.nodes().size());
@@ -35,6 +41,10 @@ absl::StatusOr<int> Convert(const ContextOf<RunSpec>& context) {
   const RunSpec& spec = context.spec;
   std::string folder = spec.model().graph();
   if (IsExportedProgram(folder)) return ConvertExported(context);
+  if (spec.model().has_load()) {
+    return InvalidArgument(
+        "{}: is no exported program (.pt2); expected one beside --load, whose weights it names for PyTorch", folder);
+  }
   ASSIGN_OR_RETURN(const std::vector<int64_t> steps, CheckpointSteps(SystemDisk(), ResolveLink(folder)));
   if (!steps.empty()) folder = StepFolder(folder, steps.back());  // --checkpoint of a run: the newest of its folder
   ASSIGN_OR_RETURN(const SavedCheckpoint checkpoint, SavedCheckpoint::Open(folder));
@@ -47,8 +57,7 @@ absl::StatusOr<int> Convert(const ContextOf<RunSpec>& context) {
 }  // namespace
 
 Command ConvertCommand() {
-  return {"convert",
-          "write a checkpoint as one .safetensors file; of an exported program (.pt2) the graph or the weights",
+  return {"convert", "write a checkpoint as one .safetensors file; of an exported program (.pt2) the graph, or weights",
           "CHECKPOINT", Runs<RunSpec>(Convert)};
 }
 
