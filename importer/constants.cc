@@ -62,6 +62,11 @@ bool IsFloat(ScalarType type) {
   return type == ScalarType::kF16 || type == ScalarType::kBF16 || type == ScalarType::kF32 || type == ScalarType::kF64;
 }
 
+int64_t AsInteger(double value) {
+  constexpr double kMost = 9007199254740992;
+  return value >= -kMost && value <= kMost ? static_cast<int64_t>(value) : 0;
+}
+
 double Held(double value, ScalarType type) {
   switch (type) {
     case ScalarType::kF64:
@@ -134,8 +139,13 @@ Constant Dense(const TensorMeta& meta, std::vector<double> values) {
   return dense;
 }
 
-std::vector<double> Broadcast(const Constant& constant, const Shape& shape) {
-  const size_t more = shape.size() - constant.shape.size();
+absl::StatusOr<std::vector<double>> Broadcast(const Constant& constant, const Shape& shape) {
+  bool fits = constant.shape.size() <= shape.size();
+  const size_t more = fits ? shape.size() - constant.shape.size() : 0;
+  for (size_t d = 0; fits && d < constant.shape.size(); ++d) {
+    fits = constant.shape[d] == 1 || constant.shape[d] == shape[more + d];
+  }
+  if (!fits) return InvalidArgument("{} does not broadcast to {}", ToString(constant.shape), ToString(shape));
   std::vector<int64_t> strides(shape.size(), 0);
   for (size_t d = 0; d < constant.shape.size(); ++d) {
     if (constant.shape[d] != 1) strides[more + d] = constant.strides[d];

@@ -43,12 +43,14 @@ bool IsFloat(ScalarType type);
 std::vector<int64_t> RowMajor(const Shape& shape);
 std::vector<int64_t> PlacesOf(const Shape& shape, const std::vector<int64_t>& strides, int64_t offset);
 bool IsContiguous(const Constant& constant);
+// 0 for what is no integer of 53 bits.
+int64_t AsInteger(double value);
 // A value as a tensor of that type holds it; f16 as f32.
 double Held(double value, ScalarType type);
 // A tensor of that size and type, whose elements are given; where it varies with the batch it has size 1.
 Constant Dense(const TensorMeta& meta, std::vector<double> values);
-// The elements that an operand has as a tensor of that shape, which has at least as many dimensions.
-std::vector<double> Broadcast(const Constant& constant, const Shape& shape);
+// The elements that an operand has as a tensor of that shape. kInvalidArgument: it does not broadcast to it.
+absl::StatusOr<std::vector<double>> Broadcast(const Constant& constant, const Shape& shape);
 
 // The elements of a stored tensor, row-major with its dimensions in that order. kInvalidArgument: an element type that
 // is not read; a damaged archive.

@@ -38,9 +38,9 @@ const std::map<std::string, Unary>& Unaries() {
 }
 
 double Remainder(double x, double y) { return x - y * std::floor(x / y); }
-double And(double x, double y) { return static_cast<double>(static_cast<int64_t>(x) & static_cast<int64_t>(y)); }
-double Or(double x, double y) { return static_cast<double>(static_cast<int64_t>(x) | static_cast<int64_t>(y)); }
-double Xor(double x, double y) { return static_cast<double>(static_cast<int64_t>(x) ^ static_cast<int64_t>(y)); }
+double And(double x, double y) { return static_cast<double>(AsInteger(x) & AsInteger(y)); }
+double Or(double x, double y) { return static_cast<double>(AsInteger(x) | AsInteger(y)); }
+double Xor(double x, double y) { return static_cast<double>(AsInteger(x) ^ AsInteger(y)); }
 
 const std::map<std::string, Binary>& Binaries() {
   static const auto& binaries = *new std::map<std::string, Binary>{
@@ -242,6 +242,7 @@ Evaluation::One Evaluation::Range() {
 
 Evaluation::One Evaluation::Eye() {
   const Shape shape = ResultShape();
+  if (shape.size() != 2) return InvalidArgument("its result has {} dimensions; expected 2", shape.size());
   std::vector<double> values(static_cast<size_t>(Elements(shape)), 0);
   for (int64_t i = 0; i < std::min(shape[0], shape[1]); ++i) values[static_cast<size_t>(i * shape[1] + i)] = 1;
   return Dense(meta(), std::move(values));
@@ -336,6 +337,11 @@ Evaluation::One Evaluation::Difference() {
   const bool prepends = !OptionalTensorOf(node_, "prepend").empty();
   operands.insert(operands.begin() + (prepends ? 1 : 0), self);
   const Shape shape = ResultShape();
+  for (const Constant& operand : operands) {
+    bool fits = operand.shape.size() == shape.size();
+    for (size_t k = 0; fits && k < shape.size(); ++k) fits = k == d || operand.shape[k] == shape[k];
+    if (!fits) return InvalidArgument("its operand has the shape {}", ToString(operand.shape));
+  }
   std::vector<double> values;
   const auto element = [&](IntList at) -> absl::StatusOr<double> {
     for (const Constant& operand : operands) {

@@ -54,7 +54,6 @@ class Evaluation {
     }
     ASSIGN_OR_RETURN(const Constant constant, Of(argument));
     if (constant.counts_samples) return InvalidArgument("it computes with the numbers of samples");
-    if (constant.shape.size() > shape.size()) return InvalidArgument("its operand has more dimensions than its result");
     return Broadcast(constant, shape);
   }
   // Numbers take part as the tensors' type has them: f32 beside f32.
@@ -110,6 +109,11 @@ class Evaluation {
   One Pad();
   absl::StatusOr<std::vector<Constant>> Parts();
 
+  // The result has as many dimensions as the operand.
+  absl::Status CheckRank(const Constant& self) const {
+    if (meta().sizes.size() == self.shape.size()) return absl::OkStatus();
+    return InvalidArgument("its result has {} dimensions; its operand {}", meta().sizes.size(), self.shape.size());
+  }
   // The elements of `of` whose index the function gives, for each of the result.
   One Taken(const Constant& of, const std::function<IntList(const IntList&)>& index) const;
   // Writes a result into the memory of the first operand.

@@ -9,6 +9,8 @@
 namespace partita::torch_export {
 namespace {
 
+constexpr int64_t kMostPadding = int64_t{1} << 24;
+
 Constant Selected(Constant self, size_t dimension, int64_t index) {
   self.offset += index * self.strides[dimension];
   Shape shape;
@@ -111,6 +113,7 @@ Evaluation::One Evaluation::Slice() {
     return InvalidArgument("it takes some samples of the batch");
   }
   const int64_t all = self.shape[d], step = IntegerOf(node_, "step", 1);
+  if (step < 1) return InvalidArgument("it takes elements in steps of {}", step);
   const auto place = [all](int64_t at) { return std::clamp<int64_t>(at < 0 ? at + all : at, 0, all); };
   const int64_t begin = place(IntegerOf(node_, "start", 0)), end = place(IntegerOf(node_, "end", all));
   self.shape[d] = std::max<int64_t>(0, (end - begin + step - 1) / step);
@@ -142,6 +145,7 @@ absl::StatusOr<std::vector<Constant>> Evaluation::Parts() {
     for (size_t i = 0; i < axes.size(); ++i) {
       const size_t along = columns && i < 2 ? 1 - i : i;
       const TensorMeta& meta = program_.tensors.at(node_.outputs[i]);
+      if (meta.sizes.size() != axes.size()) return InvalidArgument("a result has {} dimensions", meta.sizes.size());
       Shape shape(meta.sizes.size(), 1);
       shape[along] = Elements(axes[i].shape);
       Constant lying = axes[i];
@@ -149,7 +153,8 @@ absl::StatusOr<std::vector<Constant>> Evaluation::Parts() {
       lying.shape = shape;
       lying.strides = RowMajor(shape);
       lying.offset = 0;
-      parts.push_back(Dense(meta, Broadcast(lying, Dense(meta, {}).shape)));
+      ASSIGN_OR_RETURN(std::vector<double> values, Broadcast(lying, Dense(meta, {}).shape));
+      parts.push_back(Dense(meta, std::move(values)));
     }
     return parts;
   }
@@ -163,7 +168,9 @@ absl::StatusOr<std::vector<Constant>> Evaluation::Parts() {
       parts.push_back(Selected(self, d, begin++));
       continue;
     }
-    const int64_t size = program_.tensors.at(name).sizes[d].value;
+    const std::vector<Size>& sizes = program_.tensors.at(name).sizes;
+    if (sizes.size() != self.shape.size()) return InvalidArgument("a part has {} dimensions", sizes.size());
+    const int64_t size = sizes[d].value;
     if (begin + size > self.shape[d]) return InvalidArgument("its parts have more elements than it");
     Constant part = self;
     part.offset += begin * part.strides[d];
@@ -180,6 +187,7 @@ Evaluation::One Evaluation::Taken(const Constant& of, const std::function<IntLis
   IntList at(shape.size(), 0);
   for (int64_t left = Elements(shape); left > 0; --left) {
     const IntList from = index(at);
+    if (from.size() != of.shape.size()) return InvalidArgument("it takes elements of {} dimensions", of.shape.size());
     int64_t place = of.offset;
     for (size_t d = 0; d < from.size(); ++d) {
       if (from[d] < 0 || from[d] >= of.shape[d]) {
@@ -231,9 +239,9 @@ Evaluation::One Evaluation::Stack() {
   for (size_t p = 0; p < parts.size(); ++p) {
     if (parts[p].counts_samples) return InvalidArgument("it computes with the numbers of samples");
     const std::vector<double> from = parts[p].values();
+    if (own.size() != parts[p].shape.size()) return InvalidArgument("its operands have other sizes");
     const std::vector<int64_t> places =
         PlacesOf(parts[p].shape, own, static_cast<int64_t>(p) * strides[static_cast<size_t>(dimension)]);
-    if (own.size() != parts[p].shape.size()) return InvalidArgument("its operands have other sizes");
     for (size_t i = 0; i < from.size(); ++i) {
       if (places[i] >= static_cast<int64_t>(values.size())) return InvalidArgument("its operands have other sizes");
       values[static_cast<size_t>(places[i])] = from[i];
@@ -245,6 +253,9 @@ Evaluation::One Evaluation::Stack() {
 Evaluation::One Evaluation::Repeat() {
   ASSIGN_OR_RETURN(const Constant self, Self());
   if (self.counts_samples) return InvalidArgument("it computes with the numbers of samples");
+  if (meta().sizes.size() < self.shape.size() || Elements(self.shape) == 0) {
+    return InvalidArgument("it repeats {}", ToString(self.shape));
+  }
   const size_t more = meta().sizes.size() - self.shape.size();
   return Taken(self, [&](const IntList& at) {
     IntList from;
@@ -257,6 +268,7 @@ Evaluation::One Evaluation::Roll() {
   ASSIGN_OR_RETURN(const Constant self, Self());
   const IntList shifts = IntegersOf(node_, "shifts", {}), dims = IntegersOf(node_, "dims", {});
   if (shifts.size() != dims.size()) return InvalidArgument("shifts without dims");
+  RETURN_IF_ERROR(CheckRank(self));
   Shape by(self.shape.size(), 0);
   for (size_t i = 0; i < dims.size(); ++i) {
     ASSIGN_OR_RETURN(const int d, DimensionOf(dims[i], self.shape.size()));
@@ -274,6 +286,7 @@ Evaluation::One Evaluation::Roll() {
 
 Evaluation::One Evaluation::Flip() {
   ASSIGN_OR_RETURN(const Constant self, Self());
+  RETURN_IF_ERROR(CheckRank(self));
   std::vector<bool> flipped(self.shape.size(), false);
   for (const int64_t dimension : IntegersOf(node_, "dims", {})) {
     ASSIGN_OR_RETURN(const int d, DimensionOf(dimension, self.shape.size()));
@@ -309,6 +322,18 @@ Evaluation::One Evaluation::Index() {
     rank = std::max(rank, indices[d]->shape.size());
   }
   const size_t place = last - first + 1 == count ? first : 0;
+  if (ResultShape().size() != self.shape.size() - count + rank) {
+    return InvalidArgument("its result has {} dimensions", ResultShape().size());
+  }
+  for (const Constant* const index : indices) {
+    const size_t more = index == nullptr ? 0 : place + rank - index->shape.size();
+    for (size_t k = 0; index != nullptr && k < index->shape.size(); ++k) {
+      if (index->shape[k] != 1 && index->shape[k] != ResultShape()[more + k]) {
+        return InvalidArgument("its indices have the shapes {} and {}", ToString(index->shape),
+                               ToString(ResultShape()));
+      }
+    }
+  }
   return Taken(self, [&](const IntList& at) {
     IntList from;
     size_t next = 0;
@@ -323,7 +348,7 @@ Evaluation::One Evaluation::Index() {
       for (size_t k = 0; k < indices[d]->shape.size(); ++k) {
         if (indices[d]->shape[k] != 1) where += at[place + more + k] * indices[d]->strides[k];
       }
-      const auto index = static_cast<int64_t>((*indices[d]->storage)[static_cast<size_t>(where)]);
+      const auto index = AsInteger((*indices[d]->storage)[static_cast<size_t>(where)]);
       from.push_back(index < 0 ? index + self.shape[d] : index);
     }
     return from;
@@ -335,10 +360,13 @@ Evaluation::One Evaluation::IndexSelect() {
   ASSIGN_OR_RETURN(const Constant index, Of("index"));
   ASSIGN_OR_RETURN(const int dimension, Dimension(self, "dim", 0));
   if (self.counts_samples || index.counts_samples) return InvalidArgument("it computes with the numbers of samples");
+  RETURN_IF_ERROR(CheckRank(self));
   const std::vector<double> indices = index.values();
+  if (static_cast<int64_t>(indices.size()) != ResultShape()[static_cast<size_t>(dimension)]) {
+    return InvalidArgument("it takes {} elements", indices.size());
+  }
   return Taken(self, [&](IntList at) {
-    at[static_cast<size_t>(dimension)] =
-        static_cast<int64_t>(indices[static_cast<size_t>(at[static_cast<size_t>(dimension)])]);
+    at[static_cast<size_t>(dimension)] = AsInteger(indices[static_cast<size_t>(at[static_cast<size_t>(dimension)])]);
     return at;
   });
 }
@@ -349,8 +377,11 @@ Evaluation::One Evaluation::OneHot() {
   const Shape shape = ResultShape();
   std::vector<double> values(static_cast<size_t>(Elements(shape)), 0);
   const std::vector<double> classes = self.values();
+  if (shape.empty() || classes.size() * static_cast<size_t>(shape.back()) != values.size()) {
+    return InvalidArgument("its result has the shape {}", ToString(shape));
+  }
   for (size_t i = 0; i < classes.size(); ++i) {
-    const auto at = static_cast<int64_t>(classes[i]);
+    const auto at = AsInteger(classes[i]);
     if (at < 0 || at >= shape.back()) return InvalidArgument("class {} of {}", at, shape.back());
     values[i * static_cast<size_t>(shape.back()) + static_cast<size_t>(at)] = 1;
   }
@@ -364,10 +395,11 @@ Evaluation::One Evaluation::Gather() {
   if (self.counts_samples || index.counts_samples || index.shape != ResultShape()) {
     return InvalidArgument("it computes with the numbers of samples");
   }
+  RETURN_IF_ERROR(CheckRank(self));
   const std::vector<double> indices = index.values();
   size_t element = 0;
   return Taken(self, [&](IntList at) {
-    at[static_cast<size_t>(dimension)] = static_cast<int64_t>(indices[element++]);
+    at[static_cast<size_t>(dimension)] = AsInteger(indices[element++]);
     return at;
   });
 }
@@ -379,6 +411,10 @@ Evaluation::One Evaluation::Pad() {
   const auto* const word = mode == node_.arguments.end() ? nullptr : std::get_if<std::string>(&mode->second);
   if (word != nullptr && *word != "constant") return InvalidArgument("it pads by {}", *word);
   if (self.counts_samples || pad.size() > 2 * self.shape.size()) return InvalidArgument("padding of more dimensions");
+  RETURN_IF_ERROR(CheckRank(self));
+  for (const int64_t size : pad) {
+    if (std::abs(size) > kMostPadding) return InvalidArgument("padding of {}", size);
+  }
   const Shape shape = ResultShape();
   std::vector<double> values(static_cast<size_t>(Elements(shape)), NumberOf(node_, "value", 0));
   const std::vector<int64_t> strides = RowMajor(shape);

@@ -122,7 +122,13 @@ absl::Status TranslateNode(Translator& translator, const torch_export::Node& nod
   }
   if (translate == nullptr) return InvalidArgument("there is no translation of this op");
   if (node.outputs.empty() || node.outputs[0].empty()) return InvalidArgument("its result is no tensor");
+  if (!translator.IsKnown(node.outputs[0])) return InvalidArgument("its result has no sizes");
   RETURN_IF_ERROR(translate(translator, node));
+  ASSIGN_OR_RETURN(const Imported result, translator.Get(node.outputs[0]));
+  if (result.rank() != translator.SizesOf(node.outputs[0]).size()) {
+    return InvalidArgument("its result has {} dimensions here, and {} in the file", result.rank(),
+                           translator.SizesOf(node.outputs[0]).size());
+  }
   if (const std::string written = Written(node); !written.empty()) {
     ASSIGN_OR_RETURN(Imported value, translator.Get(node.outputs[0]));
     translator.Bind(written, std::move(value));

@@ -21,7 +21,7 @@ absl::Status AdaptivePool(Translator& translator, const Node& node) {
   const Shape shape = translator.ShapeOf(x.node);
   IntList kernel;
   for (size_t d = 2; d < x.rank(); ++d) {
-    const int64_t size = shape[d - 1], made = translator.SizesOf(name)[d].value;
+    const int64_t size = shape[d - 1], made = translator.SizeOf(name, d).value;
     if (made < 1) return InvalidArgument("{} elements become {}", size, made);
     if (x.rank() == 4 && size % made == 0) {
       kernel.push_back(size / made);
@@ -61,7 +61,7 @@ absl::Status Convolution3d(Translator& translator, const Node& node) {
   const IntList stride = RepeatedOf(node, "stride", {1}, 3), padding = RepeatedOf(node, "padding", {0}, 3),
                 dilation = RepeatedOf(node, "dilation", {1}, 3);
   const Shape shape = translator.ShapeOf(x.node), kernel = translator.ShapeOf(w.node);
-  const int64_t depth = shape[1], made = translator.SizesOf(name)[2].value;
+  const int64_t depth = shape[1], made = translator.SizeOf(name, 2).value;
   std::string sum;
   for (int64_t k = 0; k < kernel[1]; ++k) {
     // The depths that this slice meets; zeros where that is padding.
@@ -116,6 +116,7 @@ absl::Status MaxPool3d(Translator& translator, const Node& node) {
   }
   const Shape shape = translator.ShapeOf(x.node);
   const std::vector<Size>& result = translator.SizesOf(name);
+  if (result.size() != 5) return InvalidArgument("its result has {} dimensions; expected 5", result.size());
   const int64_t channels = shape[4], made = result[2].value;
   std::string y = x.node;
   if (kernel[0] > 1 || stride[0] > 1) {
@@ -214,7 +215,7 @@ absl::Status Resize(Translator& translator, const Node& node) {
       factors == node.arguments.end() ? nullptr : std::get_if<std::vector<double>>(&factors->second);
   constexpr const char* kScales[] = {"scales_d", "scales_h", "scales_w"};
   for (size_t d = 2; d < x.rank(); ++d) {
-    const int64_t size = translator.SizesOf(self)[d].value, made = translator.SizesOf(name)[d].value;
+    const int64_t size = translator.SizeOf(self, d).value, made = translator.SizeOf(name, d).value;
     const char* const own = x.rank() == 3 ? "scales" : kScales[d + 3 - x.rank()];
     double scale = NumberOf(node, own, 0);
     if (scales != nullptr && scales->size() == x.rank() - 2) scale = (*scales)[d - 2];

@@ -149,9 +149,10 @@ absl::StatusOr<Indexing> IndexingOf(Translator& translator, const std::string& s
   indexing.indices.assign(static_cast<size_t>(Elements(indexing.block)), 0);
   for (const int d : indexing.indexed) {
     const int64_t size = sizes[static_cast<size_t>(d)].value;
-    const std::vector<double> own = Broadcast(*translator.ConstantOf(names[static_cast<size_t>(d)]), indexing.block);
+    ASSIGN_OR_RETURN(const std::vector<double> own,
+                     Broadcast(*translator.ConstantOf(names[static_cast<size_t>(d)]), indexing.block));
     for (size_t i = 0; i < own.size(); ++i) {
-      const auto index = static_cast<int64_t>(own[i]);
+      const auto index = AsInteger(own[i]);
       if (index < -size || index >= size) return InvalidArgument("index {} of {} elements", index, size);
       indexing.indices[i] = indexing.indices[i] * size + (index < 0 ? index + size : index);
     }
@@ -206,13 +207,17 @@ absl::Status Index(Translator& translator, const Node& node) {
   for (int k = 0; k < block; ++k) {
     if (k != indexing.samples_in_block) after.push_back(static_cast<int>(indexing.place) + k);
   }
+  if (after.size() != translator.SizesOf(name).size() ||
+      std::ranges::any_of(after, [&](int d) { return d >= static_cast<int>(after.size()); })) {
+    return InvalidArgument("its result has {} dimensions; expected {}", translator.SizesOf(name).size(), after.size());
+  }
   ASSIGN_OR_RETURN(Imported value, translator.Whole(self, name));
   const bool floats = IsFloating(translator.TypeOf(value.node));
   ASSIGN_OR_RETURN(value, translator.In(value, before, name));
   std::vector<Size> joined;
   int64_t all = 1;
   for (size_t j = 0; j < before.size(); ++j) {
-    const Size& size = translator.SizesOf(self)[static_cast<size_t>(before[j])];
+    const Size& size = translator.SizeOf(self, static_cast<size_t>(before[j]));
     if (j < leading) {
       joined.push_back(size);
     } else {
@@ -229,7 +234,7 @@ absl::Status Index(Translator& translator, const Node& node) {
                      translator.Add(name + ".integers", "cast", {value.node}, {{"dtype", std::string("i32")}}));
   }
   std::vector<Size> ordered;
-  for (const int d : after) ordered.push_back(translator.SizesOf(name)[static_cast<size_t>(d)]);
+  for (const int d : after) ordered.push_back(translator.SizeOf(name, static_cast<size_t>(d)));
   ASSIGN_OR_RETURN(value.node, translator.Reshape(value.node, ordered, name));
   translator.Bind(name, {std::move(value.node), std::move(after)});
   return absl::OkStatus();
@@ -281,7 +286,7 @@ absl::Status Gather(Translator& translator, const Node& node) {
   }
   std::vector<double> ones(static_cast<size_t>(rows * all * taken), 0);
   for (int64_t i = 0; i < rows * taken; ++i) {
-    const auto at = static_cast<int64_t>(values[static_cast<size_t>(i)]);
+    const auto at = AsInteger(values[static_cast<size_t>(i)]);
     if (at < 0 || at >= all) return InvalidArgument("index {} of {} elements", at, all);
     ones[static_cast<size_t>((i / taken * all + at) * taken + i % taken)] = 1;
   }
@@ -305,7 +310,7 @@ absl::Status IndexSelect(Translator& translator, const Node& node) {
   ASSIGN_OR_RETURN(const Imported value, translator.Get(self));
   ASSIGN_OR_RETURN(const int dimension, DimensionOf(IntegerOf(node, "dim", 0), value.rank()));
   std::vector<int64_t> indices;
-  for (const double one : constant->values()) indices.push_back(static_cast<int64_t>(one));
+  for (const double one : constant->values()) indices.push_back(AsInteger(one));
   ASSIGN_OR_RETURN(Imported taken, Taken(translator, value, dimension, indices, node.outputs[0]));
   translator.Bind(node.outputs[0], std::move(taken));
   return absl::OkStatus();
@@ -320,7 +325,7 @@ absl::Status RepeatInterleaved(Translator& translator, const Node& node) {
     return InvalidArgument("it repeats by a tensor, or all dimensions as one");
   ASSIGN_OR_RETURN(const int dimension, DimensionOf(IntegerOf(node, "dim", 0), value.rank()));
   const int64_t repeats = IntegerOf(node, "repeats", 1),
-                size = translator.SizesOf(self)[static_cast<size_t>(dimension)].value;
+                size = translator.SizeOf(self, static_cast<size_t>(dimension)).value;
   if (repeats < 1 || repeats > kMostSelected / std::max<int64_t>(1, size))
     return InvalidArgument("it repeats {} times", repeats);
   std::vector<int64_t> indices;
@@ -335,7 +340,7 @@ absl::Status OneHot(Translator& translator, const Node& node) {
   const std::string& name = node.outputs[0];
   ASSIGN_OR_RETURN(const std::string self, TensorOf(node, "self"));
   ASSIGN_OR_RETURN(Imported ids, translator.Get(self));
-  const int64_t classes = translator.SizesOf(name).back().value;
+  const int64_t classes = translator.SizeOf(name, ids.rank()).value;
   if (classes < 1 || classes > 4096) return InvalidArgument("{} classes; 1 to 4096 are read", classes);
   std::vector<double> ones(static_cast<size_t>(classes * classes), 0);
   for (int64_t i = 0; i < classes; ++i) ones[static_cast<size_t>(i * classes + i)] = 1;
@@ -353,7 +358,7 @@ absl::Status Flip(Translator& translator, const Node& node) {
   ASSIGN_OR_RETURN(Imported value, translator.Get(self));
   for (const int64_t d : IntegersOf(node, "dims", {})) {
     ASSIGN_OR_RETURN(const int dimension, DimensionOf(d, value.rank()));
-    std::vector<int64_t> indices(static_cast<size_t>(translator.SizesOf(self)[static_cast<size_t>(dimension)].value));
+    std::vector<int64_t> indices(static_cast<size_t>(translator.SizeOf(self, static_cast<size_t>(dimension)).value));
     std::iota(indices.rbegin(), indices.rend(), 0);
     ASSIGN_OR_RETURN(value, Taken(translator, value, dimension, indices, name));
   }
@@ -386,7 +391,7 @@ absl::StatusOr<std::string> Margin(Translator& translator, const std::string& se
                                    int64_t size, double value, const std::string& name) {
   Shape shape = translator.ShapeOf(x.node);
   shape[at] = size;
-  const bool varies = !translator.SizesOf(self)[0].symbol.empty() && x.order[0] == 0;
+  const bool varies = !translator.SizeOf(self, 0).symbol.empty() && x.order[0] == 0;
   if (varies) shape[0] = 1;
   const DType type = translator.TypeOf(x.node);
   ASSIGN_OR_RETURN(std::string node,

@@ -156,7 +156,9 @@ absl::Status Einsum(Translator& translator, const Node& node) {
   const auto lying = [&](size_t i, const std::string& own, const std::string& rows,
                          const std::string& columns) -> absl::StatusOr<std::string> {
     ASSIGN_OR_RETURN(Imported value, translator.Whole(tensors->names[i], name));
-    if (value.rank() != own.size()) return InvalidArgument("{} dimensions for '{}'", value.rank(), own);
+    if (value.rank() != own.size() || translator.SizesOf(tensors->names[i]).size() != own.size()) {
+      return InvalidArgument("{} dimensions for '{}'", value.rank(), own);
+    }
     Order order;
     std::vector<Size> sizes;
     const std::vector<Size>& of = translator.SizesOf(tensors->names[i]);
@@ -184,7 +186,7 @@ absl::Status Einsum(Translator& translator, const Node& node) {
   std::vector<Size> sizes;
   for (const char label : both + of_left + of_right) {
     order.push_back(static_cast<int>(result.find(label)));
-    sizes.push_back(translator.SizesOf(name)[result.find(label)]);
+    sizes.push_back(translator.SizeOf(name, result.find(label)));
   }
   ASSIGN_OR_RETURN(product, translator.Reshape(product, sizes, name));
   translator.Bind(name, {std::move(product), std::move(order)});
@@ -304,6 +306,7 @@ absl::Status Pool(Translator& translator, const Node& node) {
     x.order = kChannelsLast;
   }
   std::vector<Size> result = translator.SizesOf(name);
+  if (result.size() != lying.size()) return InvalidArgument("its result has {} dimensions", result.size());
   if (row) result.insert(result.begin() + 2, Size{1});
   const auto sides = [&](const char* argument, const IntList& otherwise, int64_t none) {
     IntList both = RepeatedOf(node, argument, otherwise, row ? 1 : 2);
@@ -456,7 +459,7 @@ absl::Status Embedding(Translator& translator, const Node& node) {
   ASSIGN_OR_RETURN(const Imported table, translator.GetParameter(weight, InOrder(2), Beginning::kTable));
   if (const Constant* const constant = translator.ConstantOf(indices); constant != nullptr) {
     std::vector<int64_t> places;
-    for (const double place : constant->values()) places.push_back(static_cast<int64_t>(place));
+    for (const double place : constant->values()) places.push_back(AsInteger(place));
     bool row = !places.empty();
     for (size_t i = 0; i < places.size(); ++i) row &= places[i] == places[0] + static_cast<int64_t>(i);
     if (row) {  // of positions, say

@@ -143,7 +143,7 @@ absl::StatusOr<Imported> Dropped(Translator& translator, Imported x, const Reduc
   for (const int d : x.order) {
     if (reduction.reduced[static_cast<size_t>(d)]) continue;
     order.push_back(d - static_cast<int>(std::count(reduction.reduced.begin(), reduction.reduced.begin() + d, true)));
-    sizes.push_back(translator.SizesOf(name)[static_cast<size_t>(order.back())]);
+    sizes.push_back(translator.SizeOf(name, static_cast<size_t>(order.back())));
   }
   ASSIGN_OR_RETURN(x.node, translator.Reshape(x.node, sizes, name));
   x.order = std::move(order);

@@ -245,10 +245,11 @@ absl::Status Slice(Translator& translator, const Node& node) {
   ASSIGN_OR_RETURN(const std::string self, TensorOf(node, "self"));
   ASSIGN_OR_RETURN(const Imported value, translator.Get(self));
   ASSIGN_OR_RETURN(const int dimension, DimensionOf(IntegerOf(node, "dim", 0), value.rank()));
-  const int64_t all = translator.SizesOf(self)[static_cast<size_t>(dimension)].value;
+  const int64_t all = translator.SizeOf(self, static_cast<size_t>(dimension)).value;
   const auto place = [all](int64_t at) { return std::clamp<int64_t>(at < 0 ? at + all : at, 0, all); };
   const int64_t begin = place(IntegerOf(node, "start", 0)), end = place(IntegerOf(node, "end", all));
   const int64_t step = IntegerOf(node, "step", 1);
+  if (step < 1) return InvalidArgument("it takes elements in steps of {}", step);
   if (step == 1) {
     ASSIGN_OR_RETURN(Imported cut, Cut(translator, value, dimension, begin, end - begin, node.outputs[0]));
     translator.Bind(node.outputs[0], std::move(cut));
@@ -265,7 +266,7 @@ absl::Status Narrow(Translator& translator, const Node& node) {
   ASSIGN_OR_RETURN(const std::string self, TensorOf(node, "self"));
   ASSIGN_OR_RETURN(const Imported value, translator.Get(self));
   ASSIGN_OR_RETURN(const int dimension, DimensionOf(IntegerOf(node, "dim", 0), value.rank()));
-  const int64_t all = translator.SizesOf(self)[static_cast<size_t>(dimension)].value,
+  const int64_t all = translator.SizeOf(self, static_cast<size_t>(dimension)).value,
                 start = IntegerOf(node, "start", 0);
   ASSIGN_OR_RETURN(Imported cut, Cut(translator, value, dimension, start < 0 ? start + all : start,
                                      IntegerOf(node, "length", 0), node.outputs[0]));
@@ -277,7 +278,7 @@ absl::Status Select(Translator& translator, const Node& node) {
   ASSIGN_OR_RETURN(const std::string self, TensorOf(node, "self"));
   ASSIGN_OR_RETURN(const Imported value, translator.Get(self));
   ASSIGN_OR_RETURN(const int dimension, DimensionOf(IntegerOf(node, "dim", 0), value.rank()));
-  const int64_t all = translator.SizesOf(self)[static_cast<size_t>(dimension)].value;
+  const int64_t all = translator.SizeOf(self, static_cast<size_t>(dimension)).value;
   const int64_t index = IntegerOf(node, "index", 0);
   const std::string& name = node.outputs[0];
   ASSIGN_OR_RETURN(const Imported cut,
@@ -296,7 +297,7 @@ absl::Status Split(Translator& translator, const Node& node) {
   int64_t begin = 0;
   for (const std::string& name : node.outputs) {
     if (!translator.IsKnown(name)) return InvalidArgument("a result has no sizes");
-    const int64_t size = unbinds ? 1 : translator.SizesOf(name)[static_cast<size_t>(dimension)].value;
+    const int64_t size = unbinds ? 1 : translator.SizeOf(name, static_cast<size_t>(dimension)).value;
     ASSIGN_OR_RETURN(Imported part, Cut(translator, value, dimension, begin, size, unbinds ? name + ".slice" : name));
     begin += size;
     if (unbinds) {
@@ -365,6 +366,7 @@ absl::Status Repeat(Translator& translator, const Node& node) {
   ASSIGN_OR_RETURN(Imported value, translator.Get(self));
   ASSIGN_OR_RETURN(value, translator.In(value, InOrder(value.rank()), name));
   const std::vector<Size>& sizes = translator.SizesOf(name);
+  if (sizes.size() < value.rank()) return InvalidArgument("its result has fewer dimensions");
   const size_t more = sizes.size() - value.rank();
   for (size_t d = 0; d < value.rank(); ++d) {
     const int64_t size = translator.ShapeOf(value.node)[d], copies = sizes[more + d].value / std::max<int64_t>(1, size);
@@ -386,6 +388,14 @@ absl::Status BroadcastTensors(Translator& translator, const Node& node) {
   if (tensors == nullptr || tensors->names.size() != node.outputs.size()) return InvalidArgument("it has no tensors");
   for (size_t i = 0; i < node.outputs.size(); ++i) {
     ASSIGN_OR_RETURN(Imported value, translator.Get(tensors->names[i]));
+    const size_t rank = translator.SizesOf(node.outputs[i]).size();
+    if (value.rank() < rank) {
+      ASSIGN_OR_RETURN(value, translator.In(value, InOrder(value.rank()), node.outputs[i]));
+      Shape shape(rank - value.rank(), 1);
+      for (const int64_t size : translator.ShapeOf(value.node)) shape.push_back(size);
+      ASSIGN_OR_RETURN(value.node, translator.Add(node.outputs[i], "reshape", {value.node}, {{"shape", shape}}));
+      value.order = InOrder(rank);
+    }
     translator.Bind(node.outputs[i], std::move(value));
   }
   return absl::OkStatus();
@@ -397,7 +407,7 @@ absl::Status GatedLinear(Translator& translator, const Node& node) {
   ASSIGN_OR_RETURN(const std::string self, TensorOf(node, "self"));
   ASSIGN_OR_RETURN(const Imported value, translator.Get(self));
   ASSIGN_OR_RETURN(const int dimension, DimensionOf(IntegerOf(node, "dim", -1), value.rank()));
-  const int64_t half = translator.SizesOf(self)[static_cast<size_t>(dimension)].value / 2;
+  const int64_t half = translator.SizeOf(self, static_cast<size_t>(dimension)).value / 2;
   ASSIGN_OR_RETURN(Imported x, Cut(translator, value, dimension, 0, half, name + ".first"));
   ASSIGN_OR_RETURN(Imported gate, Cut(translator, value, dimension, half, half, name + ".second"));
   ASSIGN_OR_RETURN(gate.node, translator.Add(name + ".gate", "sigmoid", {gate.node}));
@@ -413,7 +423,9 @@ absl::Status PixelShuffle(Translator& translator, const Node& node) {
   ASSIGN_OR_RETURN(Imported x, translator.Get(self));
   const bool back = OpOf(node.target) == "pixel_unshuffle";
   const int64_t factor = IntegerOf(node, back ? "downscale_factor" : "upscale_factor", 1);
-  if (x.rank() != 4) return InvalidArgument("its input has {} dimensions; expected 4", x.rank());
+  if (x.rank() != 4 || translator.SizesOf(self).size() != 4 || translator.SizesOf(name).size() != 4) {
+    return InvalidArgument("its input has {} dimensions; expected 4", x.rank());
+  }
   const std::vector<Size>&from = translator.SizesOf(self), &to = translator.SizesOf(name);
   const std::vector<Size> split = back ? std::vector<Size>{from[0], from[1], to[2], {factor}, to[3], {factor}}
                                        : std::vector<Size>{from[0], to[1], {factor}, {factor}, from[2], from[3]};
@@ -466,7 +478,7 @@ absl::StatusOr<Imported> Replaced(Translator& translator, const Node& view, cons
   ASSIGN_OR_RETURN(whole, translator.In(whole, InOrder(whole.rank()), name));
   ASSIGN_OR_RETURN(const int dimension, DimensionOf(IntegerOf(view, "dim", 0), whole.rank()));
   const auto at = static_cast<size_t>(dimension);
-  const int64_t all = translator.SizesOf(self)[at].value;
+  const int64_t all = translator.SizeOf(self, at).value;
   const auto place = [all](int64_t index) { return std::clamp<int64_t>(index < 0 ? index + all : index, 0, all); };
   const bool selects = OpOf(view.target) == "select";
   const int64_t begin = place(IntegerOf(view, selects ? "index" : "start", 0));
@@ -477,6 +489,7 @@ absl::StatusOr<Imported> Replaced(Translator& translator, const Node& view, cons
   ASSIGN_OR_RETURN(written, translator.In(written, InOrder(written.rank()), name));
   if (selects) {
     std::vector<Size> sizes = translator.SizesOf(self);
+    if (at >= sizes.size()) return InvalidArgument("it writes into {} dimensions", sizes.size());
     sizes[at] = {1};
     ASSIGN_OR_RETURN(written.node, translator.Reshape(written.node, sizes, name + ".part"));
   }

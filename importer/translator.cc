@@ -458,7 +458,8 @@ IntList IntegersOf(const Node& node, const std::string& name, const IntList& oth
 
 IntList RepeatedOf(const Node& node, const std::string& name, const IntList& otherwise, size_t count) {
   IntList values = IntegersOf(node, name, otherwise);
-  if (values.size() == 1) values.resize(count, values[0]);
+  if (values.empty()) values = otherwise;
+  if (!values.empty() && values.size() != count) values.resize(count, values[values.size() - 1]);
   return values;
 }
 

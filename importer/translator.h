@@ -81,7 +81,11 @@ class Translator {
   absl::StatusOr<std::string> AsFloats(const std::string& node, const std::string& name);
 
   // The sizes of PyTorch's value; those of a value in its order.
-  const std::vector<Size>& SizesOf(const std::string& name) const { return program_.tensors.at(name).sizes; }
+  const std::vector<Size>& SizesOf(const std::string& name) const { return MetaOf(name).sizes; }
+  Size SizeOf(const std::string& name, size_t dimension) const {  // 0: there is no such dimension
+    const std::vector<Size>& sizes = SizesOf(name);
+    return dimension < sizes.size() ? sizes[dimension] : Size{0};
+  }
   Shape ShapeOf(const std::string& node) const;
   DType TypeOf(const std::string& node) const;
   bool IsUserInput(const std::string& name) const {
@@ -89,7 +93,12 @@ class Translator {
     return input != inputs_.end() && input->second->kind == InputKind::kUser;
   }
   bool IsKnown(const std::string& name) const { return program_.tensors.contains(name); }
-  const TensorMeta& MetaOf(const std::string& name) const { return program_.tensors.at(name); }
+  // Of a value that the program does not know: f32 without dimensions.
+  const TensorMeta& MetaOf(const std::string& name) const {
+    static const auto& unknown = *new TensorMeta;
+    const auto meta = program_.tensors.find(name);
+    return meta == program_.tensors.end() ? unknown : meta->second;
+  }
 
   const std::vector<ImportedState>& states() const { return states_; }
   GraphAssembler& assembler() { return assembler_; }
