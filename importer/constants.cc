@@ -19,6 +19,21 @@ namespace {
 
 constexpr int64_t kMostElements = int64_t{1} << 24;
 
+// All elements lie in the storage: sizes that the file gives may be wrong.
+absl::Status CheckInside(const Constant& constant) {
+  if (constant.storage == nullptr || constant.strides.size() != constant.shape.size()) {
+    return InvalidArgument("its sizes are not those of its operands");
+  }
+  int64_t first = constant.offset, last = constant.offset;
+  for (size_t d = 0; d < constant.shape.size(); ++d) {
+    if (constant.shape[d] == 0) return absl::OkStatus();
+    const int64_t reach = (constant.shape[d] - 1) * constant.strides[d];
+    (reach < 0 ? first : last) += reach;
+  }
+  if (first >= 0 && last < static_cast<int64_t>(constant.storage->size())) return absl::OkStatus();
+  return InvalidArgument("its sizes are not those of its operands");
+}
+
 template <typename T>
 double ElementAt(const std::string& storage, int64_t at) {
   T value;
@@ -254,6 +269,7 @@ void Constants::Forget(const std::string& name) {
 absl::Status Constants::Fold(const Node& node) {
   ASSIGN_OR_RETURN(std::vector<Constant> results, Evaluation(program_, *this, node).Run());
   if (results.size() != node.outputs.size()) return InvalidArgument("it has {} results", node.outputs.size());
+  for (const Constant& result : results) RETURN_IF_ERROR(CheckInside(result));
   for (size_t i = 0; i < results.size(); ++i) values_[node.outputs[i]] = std::move(results[i]);
   return absl::OkStatus();
 }

@@ -339,8 +339,9 @@ absl::StatusOr<ImportedModel> ImportModel(const std::string& path, const OpRegis
   RETURN_IF_ERROR(TranslateNodes(program, needed, translator));
   std::vector<std::string> names;
   for (const std::string& scalar : scalars) {
-    ASSIGN_OR_RETURN(const Imported value, translator.Get(scalar));
-    names.push_back(value.node);
+    const absl::StatusOr<Imported> value = translator.Get(scalar);
+    if (!value.ok()) return WithContext(path, value.status());
+    names.push_back(value->node);
   }
   const std::vector<std::string> metrics(names.begin() + 1, names.end());
   absl::StatusOr<Graph> graph = translator.assembler().Finish(names[0], metrics);

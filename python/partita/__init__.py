@@ -1,0 +1,78 @@
+"""Partita for those who live in PyTorch: a module goes out as a file that Partita trains, and trained weights come back.
+
+    partita.export(model, {"image": images, "label": labels}, loss, "model.pt2")
+    # trainer train --data=pictures --dp=2 --save=trained.safetensors model.pt2
+    # trainer convert model.pt2 --load=trained.safetensors --output=module.safetensors
+    partita.load_into(model, "module.safetensors")
+
+Nothing is compiled, and nothing but torch and safetensors is needed.
+"""
+
+import safetensors.torch
+import torch
+
+__all__ = ["export", "load_into"]
+
+PREFIX = "model."  # of the module's names in the exported program
+
+
+class _Trained(torch.nn.Module):
+    """A module with its loss."""
+
+    def __init__(self, model, loss):
+        super().__init__()
+        self.model = model
+        self.__dict__["loss"] = loss
+
+
+def _with_inputs(model, loss, names):
+    """Its forward has the inputs' names, which are those of the fields of the data; the last is the label."""
+    def forward(self, *inputs):
+        return self.loss(self.model(*inputs[:-1]), inputs[-1])
+
+    scope = {"forward": forward}
+    exec(f"def named(self, {', '.join(names)}):\n    return forward(self, {', '.join(names)})", scope)  # noqa: S102
+    return type("Trained", (_Trained,), {"forward": scope["named"]})(model, loss)
+
+
+def export(model, example, loss, path):
+    """Writes `model` with its loss as an exported program (.pt2), which Partita trains with any batch.
+
+    example: a batch, a dict of tensors by field whose last entry is the label; the first dimension of each is the
+        batch, of at least two samples. The model is called with the others in their order.
+    loss: a function of the model's output and the label that gives a scalar, such as
+        torch.nn.functional.cross_entropy.
+
+    The model is exported as in training (`train()`), and left in the mode that it was in. TypeError or ValueError: the
+    example does not say what to export. What torch.export cannot trace raises its errors.
+    """
+    if not isinstance(example, dict) or len(example) < 2:
+        raise TypeError(f"example is {type(example).__name__} of {len(example)}; expected a dict of inputs and a label")
+    for name, tensor in example.items():
+        if not name.isidentifier():
+            raise ValueError(f"example['{name}']: the name of an input is an identifier, as those of a function are")
+        if not isinstance(tensor, torch.Tensor) or tensor.dim() == 0 or tensor.shape[0] < 2:
+            raise ValueError(f"example['{name}']: expected a tensor whose first dimension is a batch of at least 2")
+    training = model.training
+    batch = torch.export.Dim("batch", min=2)
+    shapes = {name: {0: batch} for name in example}
+    try:
+        trained = _with_inputs(model, loss, list(example)).train()
+        program = torch.export.export(trained, tuple(example.values()), dynamic_shapes=shapes)
+    finally:
+        model.train(training)
+    torch.export.save(program, path)
+
+
+def load_into(module, path):
+    """Loads the weights that `trainer convert MODEL.pt2 --load=TRAINED --output=PATH` wrote into the module that was
+    exported, or into one of the same class. All names and shapes must be the module's (KeyError, RuntimeError).
+    """
+    tensors = safetensors.torch.load_file(path)
+    wanted = set(module.state_dict())
+    plain = {name.removeprefix(PREFIX): tensor for name, tensor in tensors.items()}
+    if not wanted <= set(plain):
+        raise KeyError(f"{path}: has no weight {sorted(wanted - set(plain))[0]}; expected what `trainer convert` wrote "
+                       "with --load, of this module")
+    module.load_state_dict(plain, strict=True)
+

@@ -1,0 +1,77 @@
+"""A module of PyTorch is exported, trained by the trainer, and gets its weights back: what it computes then is what the
+trainer's evaluation says. Skipped where Python has no torch."""
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+TRAINER = os.path.abspath("tools/trainer")
+SKIPPED = [name for name in ("torch", "safetensors", "numpy") if importlib.util.find_spec(name) is None]
+sys.path.insert(0, "python")
+
+
+@unittest.skipIf(SKIPPED, f"this Python has no {' and no '.join(SKIPPED)}")
+class RoundTripTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def call(self, *arguments):
+        done = subprocess.run([TRAINER, *arguments], capture_output=True, text=True, timeout=300)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
+    def made(self):
+        import torch
+        torch.manual_seed(5)
+        return torch.nn.Sequential(
+            torch.nn.Conv2d(1, 4, 3, padding=1), torch.nn.BatchNorm2d(4), torch.nn.ReLU(), torch.nn.MaxPool2d(2),
+            torch.nn.Flatten(), torch.nn.Linear(4 * 16, 3))
+
+    def test_weights_come_back_as_they_were_trained(self):
+        import numpy
+        import torch
+
+        import partita
+        images, labels = torch.randn(24, 1, 8, 8), torch.randint(0, 3, (24,))
+        fields = {"image": images.permute(0, 2, 3, 1).numpy(), "label": labels.int().numpy()}
+        numpy.savez(self.path("set.npz"), **{f"{use}/{n}": v for use in ("train", "test") for n, v in fields.items()})
+        model = self.made().eval()
+        partita.export(model, {"image": images[:4], "label": labels[:4]}, torch.nn.functional.cross_entropy,
+                       self.path("model.pt2"))
+        self.assertFalse(model.training)
+        data = [f"--data={self.path('set.npz')}", "--batch=8"]
+        self.call("train", *data, "--epochs=3", "--dp=2", "--save=" + self.path("trained.safetensors"),
+                  self.path("model.pt2"))
+        self.call("convert", self.path("model.pt2"), "--load=" + self.path("trained.safetensors"),
+                  "--output=" + self.path("module.safetensors"))
+        before = [p.detach().clone() for p in model.parameters()]
+        partita.load_into(model, self.path("module.safetensors"))
+        self.assertTrue(all((p != b).any() for p, b in zip(model.parameters(), before)))
+        told = json.loads(self.call("evaluate", *data, "--load=" + self.path("trained.safetensors"), "--format=json",
+                                    self.path("model.pt2")))
+        with torch.no_grad():
+            loss = torch.nn.functional.cross_entropy(model(images), labels).item()
+        self.assertAlmostEqual(told["loss"], loss, 5)
+
+    def test_what_is_no_batch_is_refused(self):
+        import torch
+
+        import partita
+        with self.assertRaisesRegex(TypeError, "expected a dict of inputs and a label"):
+            partita.export(self.made(), [torch.zeros(2)], None, self.path("model.pt2"))
+        with self.assertRaisesRegex(ValueError, r"example\['x'\]: expected a tensor whose first dimension is a batch"):
+            partita.export(self.made(), {"x": torch.zeros(1, 3), "y": torch.zeros(1)}, None, self.path("model.pt2"))
+        self.assertFalse(os.path.exists(self.path("model.pt2")))
+
+
+if __name__ == "__main__":
+    unittest.main()
