@@ -22,14 +22,14 @@ using Order = std::vector<int>;
 Order InOrder(size_t rank);  // 0, 1, 2, ...
 
 // A strided view. Along a dimension that varies with the batch all elements are equal, and it has size 1; unless
-// `counts_samples`, where the element of sample i is i.
+// `counts_samples` is not 0: the element of sample i is i times that.
 struct Constant {
   ScalarType type = ScalarType::kF32;
   Shape shape;
   std::vector<int64_t> strides;
   int64_t offset = 0;
   std::vector<bool> varies;  // by dimension
-  bool counts_samples = false;
+  int64_t counts_samples = 0;
   std::shared_ptr<std::vector<double>> storage;
 
   // Where the elements lie in the storage, row-major.

@@ -227,11 +227,12 @@ Evaluation::One Evaluation::Range() {
   const std::vector<Size>& sizes = meta().sizes;
   if (sizes.size() != 1) return InvalidArgument("its result has no sizes");
   if (!sizes[0].symbol.empty()) {
-    if (NumberOf(node_, "start", 0) != 0 || NumberOf(node_, "step", 1) != 1) {
-      return InvalidArgument("it counts samples from another number than 0, or not one by one");
+    const int64_t step = IntegerOf(node_, "step", 1);
+    if (NumberOf(node_, "start", 0) != 0 || step < 1) {
+      return InvalidArgument("it counts samples from another number than 0, or not upwards");
     }
     Constant samples = Dense(meta(), {0});
-    samples.counts_samples = true;
+    samples.counts_samples = step;
     return samples;
   }
   const double start = NumberOf(node_, "start", 0), step = NumberOf(node_, "step", 1);

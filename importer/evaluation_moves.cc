@@ -313,7 +313,7 @@ Evaluation::One Evaluation::Index() {
     if (names->names[d].empty()) continue;
     indices[d] = constants_.Find(names->names[d]);
     if (indices[d]->type == ScalarType::kBool) return InvalidArgument("it takes elements by a mask");
-    if (indices[d]->counts_samples != self.varies[d] || self.counts_samples) {
+    if (indices[d]->counts_samples != (self.varies[d] ? 1 : 0) || self.counts_samples) {
       return InvalidArgument("it takes some samples of the batch");
     }
     first = std::min(first, d);

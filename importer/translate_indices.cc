@@ -129,7 +129,7 @@ absl::StatusOr<Indexing> IndexingOf(Translator& translator, const std::string& s
     rank = std::max(rank, constant->shape.size());
     constants.push_back(constant);
     const bool varies = !sizes[d].symbol.empty();
-    if (varies != constant->counts_samples) return InvalidArgument("it takes some samples of the batch");
+    if (constant->counts_samples != (varies ? 1 : 0)) return InvalidArgument("it takes some samples of the batch");
     if (varies) {
       indexing.samples = static_cast<int>(d);
     } else {

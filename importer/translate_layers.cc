@@ -483,6 +483,38 @@ absl::Status Embedding(Translator& translator, const Node& node) {
   return absl::OkStatus();
 }
 
+// Sums or means of rows, of bags that are equally long: bag i begins at i times their length.
+absl::Status EmbeddingBag(Translator& translator, const Node& node) {
+  const std::string& name = node.outputs[0];
+  ASSIGN_OR_RETURN(const std::string weight, TensorOf(node, "weight"));
+  ASSIGN_OR_RETURN(const std::string indices, TensorOf(node, "indices"));
+  ASSIGN_OR_RETURN(const std::string offsets, TensorOf(node, "offsets"));
+  const int64_t mode = IntegerOf(node, "mode", 0);
+  if (mode != 0 && mode != 1) return InvalidArgument("the largest elements of bags");
+  if (!OptionalTensorOf(node, "per_sample_weights").empty() || IntegerOf(node, "padding_idx", -1) >= 0) {
+    return InvalidArgument("bags with weights or padding");
+  }
+  const Constant* const begins = translator.ConstantOf(offsets);
+  const int64_t bags = translator.SizeOf(offsets, 0).value, all = translator.SizeOf(indices, 0).value;
+  int64_t length = begins == nullptr ? 0 : begins->counts_samples;
+  if (begins != nullptr && length == 0 && bags > 0) {  // a batch of one size
+    length = all / bags;
+    const std::vector<double> values = begins->values();
+    for (size_t i = 0; i < values.size(); ++i) {
+      if (values[i] != static_cast<double>(static_cast<int64_t>(i) * length)) length = 0;
+    }
+  }
+  if (length < 1 || bags * length != all) return InvalidArgument("bags that are not equally long");
+  ASSIGN_OR_RETURN(const Imported table, translator.GetParameter(weight, InOrder(2), Beginning::kTable));
+  ASSIGN_OR_RETURN(const Imported ids, translator.Get(indices));
+  ASSIGN_OR_RETURN(std::string rows,
+                   translator.Add(name + ".bags", "reshape", {ids.node}, {{"shape", Shape{-1, length}}}));
+  ASSIGN_OR_RETURN(rows, translator.Add(name + ".rows", "embedding", {table.node, rows}));
+  ASSIGN_OR_RETURN(rows, translator.Add(name, mode == 0 ? "sum" : "mean", {rows}, {{"axes", IntList{1}}}));
+  translator.Bind(name, {std::move(rows), InOrder(2)});
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 void AddLayers(Translations& translations) {
@@ -503,7 +535,8 @@ void AddLayers(Translations& translations) {
                        {"_softmax", Softmax},
                        {"log_softmax", Softmax},
                        {"scaled_dot_product_attention", Attention},
-                       {"embedding", Embedding}});
+                       {"embedding", Embedding},
+                       {"embedding_bag", EmbeddingBag}});
 }
 
 }  // namespace partita::torch_export
