@@ -166,6 +166,9 @@ class Checker {
 
   absl::Status CheckRequired(const Required& rule) const {
     if (!IsOf(rule.commands)) return absl::OkStatus();
+    // A program that PyTorch exported has weights.
+    const bool has_weights = rule.commands == "evaluate predict" && HasEnding(spec_.model().graph(), ".pt2");
+    if (rule.flags == "load" && has_weights) return absl::OkStatus();
     std::vector<std::string> wanted;
     for (const std::string& name : Words(rule.flags)) {
       const FlagDefinition& flag = Find(name);

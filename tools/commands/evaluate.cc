@@ -22,14 +22,15 @@ absl::StatusOr<int> RunEvaluate(const ContextOf<RunSpec>& context) {
   ASSIGN_OR_RETURN(const RunPlan plan, PlanRun(spec, {.trains = false}));
   const Model& model = plan.model;
   ASSIGN_OR_RETURN(std::optional<LoadedModel> loaded, OpenLoaded(spec, model, /*trains=*/false));
-  const std::optional<Beginning> beginning = loaded->beginning();
+  const std::optional<Beginning> beginning =
+      loaded ? std::optional(loaded->beginning()) : std::nullopt;  // none: the weights of an exported program
   const DataRequest request = {.training = Need::kNo,
                                .test = Need::kYes,
                                .preprocessing = PreprocessingOf(beginning),
                                .scales = ScalesOf(beginning),
                                .sizes = SizesOf(model)};
   ASSIGN_OR_RETURN(const TrainingData data, ReadData(spec, model.graph, request));
-  RETURN_IF_ERROR(CheckImages(*beginning, data));
+  if (beginning) RETURN_IF_ERROR(CheckImages(*beginning, data));
   ASSIGN_OR_RETURN(Program program, ProgramOf(spec, plan, {.given = GivenFormsOf(data)}));
   ASSIGN_OR_RETURN(const SetResults results, SetResultsOf(model));
   RETURN_IF_ERROR(CheckLastBatch(*program.Find(kEvaluateEntry), results, *data.test));

@@ -54,7 +54,8 @@ absl::StatusOr<int> RunPredict(const ContextOf<RunSpec>& context) {
   const std::string value = PredictedValue(spec, model.graph);
   ASSIGN_OR_RETURN(const std::set<std::string> fields, FieldsOf(spec, model.graph, value));
   ASSIGN_OR_RETURN(std::optional<LoadedModel> loaded, OpenLoaded(spec, model, /*trains=*/false));
-  const std::optional<Beginning> beginning = loaded->beginning();
+  const std::optional<Beginning> beginning =
+      loaded ? std::optional(loaded->beginning()) : std::nullopt;  // none: the weights of an exported program
   const DataRequest request = {.training = Need::kNo,
                                .test = Need::kYes,
                                .preprocessing = PreprocessingOf(beginning),
@@ -62,7 +63,7 @@ absl::StatusOr<int> RunPredict(const ContextOf<RunSpec>& context) {
                                .reads = [&fields](const std::string& field) { return fields.contains(field); },
                                .empty_lines = true};
   ASSIGN_OR_RETURN(const TrainingData data, ReadData(spec, model.graph, request));
-  RETURN_IF_ERROR(CheckImages(*beginning, data));
+  if (beginning) RETURN_IF_ERROR(CheckImages(*beginning, data));
   ASSIGN_OR_RETURN(Program program,
                    ProgramOf(spec, plan, {.given = GivenFormsOf(data), .predictions = {value}, .trains = false}));
   ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,

@@ -54,6 +54,16 @@ TEST(CheckSpec, AcceptsWhatChangesNothing) {
   EXPECT_EQ(ErrorOf("train", {{"data", "d"}, {"mock-data", "false"}}), "");
 }
 
+TEST(CheckSpec, AsksForNoWeightsOfAnExportedProgram) {
+  for (const char* const command : {"evaluate", "predict"}) {
+    RunSpec spec = SpecOf({{"output", "p.npy"}});
+    spec.mutable_model()->set_graph("model.pt2");
+    EXPECT_TRUE(CheckSpec(spec, command).ok()) << command;
+    spec.mutable_model()->set_graph("model.pbtxt");
+    EXPECT_EQ(CheckSpec(spec, command).message(), std::string(command) + " needs --load=FILE: what train --save wrote");
+  }
+}
+
 TEST(CheckSpec, NamesWhatACommandNeeds) {
   EXPECT_EQ(ErrorOf("evaluate", {}), "evaluate needs --load=FILE: what train --save wrote");
   EXPECT_THAT(ErrorOf("predict", {{"load", "m"}}), StartsWith("predict needs --output=FILE: "));
