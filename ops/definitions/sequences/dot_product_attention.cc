@@ -242,7 +242,7 @@ absl::StatusOr<std::vector<ValueId>> ForwardGradient(GradientBuilder& builder, c
   Attributes attributes = node.attributes;
   const bool drops = attributes.Float("dropout_rate") > 0;
   if (drops && attributes.String("key").empty()) attributes.Set("key", builder.graph().value(node.outputs[0]).name);
-  if (wanted[In::kBias]) {
+  if (wanted[In::kBias] && node.inputs[In::kBias] != kNoValue) {
     ASSIGN_OR_RETURN(result[In::kBias], AddOne(builder, "scaled_dot_product_attention_bias_grad", inputs, attributes,
                                                InputName(builder, node, In::kBias)));
   }

@@ -65,7 +65,7 @@ void Attend(const DotProductSizes& s, const SequenceLengths& lengths, const Node
     }
     Out<T>(a, Places::kLse)[s.LseAt(n, i, h)] = static_cast<T>(lse);
     for (int64_t c = 0; c < s.channels; ++c) {
-      double output = 0;
+      double output = std::isnan(lse) ? lse : 0;  // even if all that is NaN is dropped
       for (int64_t k = 0; k < seen; ++k) {
         output += p[k] * static_cast<double>(In<T>(a, Places::kValues)[s.KeyRow(n, k, group) * s.channels + c]);
       }

@@ -115,17 +115,17 @@ def instructions(code, rounds):
     return count
 
 
-def faults(kernel, registers=64, load=128, has=(), lacks=(), most=None):
+def faults(kernel, registers=64, load=128, has=(), lacks=(), most=None, stack=0):
     """What is wrong with a hot kernel.
 
     `load`: bits that its widest load must have. `has`, `lacks`: parts of instructions that it must have, or must not.
     `most`: (instructions, elements of a thread, rounds of its loops by depth), how many instructions an element may
-    take.
+    take. `stack`: bytes of a frame that nothing is spilled to.
     """
     found = []
     if kernel.registers > registers:
         found.append("{} registers, allowed are {}".format(kernel.registers, registers))
-    if kernel.stack or kernel.local:
+    if kernel.stack > stack or kernel.local:
         found.append("{} bytes of stack, {} of local memory".format(kernel.stack, kernel.local))
     found += ["calls " + helper for helper in sorted(kernel.calls) if DIVISION.search(helper)]
     if max(kernel.loads, default=0) < load:

@@ -35,7 +35,7 @@ HOT = {
     r"11ElementwiseINS_4Bf16ELi\dELi\dE": {"lacks": ROUNDS["lacks"]},  # few only choose among elements
     r"DropoutBodyI(f|NS_4Bf16E)": {"load": 32},
     r"UpdateBodyI.*EfLi\d+E": {},
-    r"CrossEntropy(Grad)?(Rows)?BodyIf": {"load": 32},
+    r"CrossEntropy(Grad)?(Rows)?BodyIf": {"load": 32, "stack": 8},
     r"CrossEntropyLogitsGradBodyIf": {"load": 32},
     r"\d(Log)?Softmax(Grad)?(Rows)?BodyIf": {"load": 32},
     r"\d(Maximum|Exponentials|LabelShare)BodyIf": {"load": 32},

@@ -73,7 +73,7 @@ class DecodeTest(PairCase):
             self.write("pairs/test.source.txt", sources)
             done = self.decode("written")
             self.assertEqual(self.lines("written"), written)
-            self.assertIn(f"written: {len(sources)} samples, beam 5; 0 did not end", done.stdout)
+            self.assertIn(f"written: {len(sources)} sample{'s' if len(sources) > 1 else ''}, beam 5; 0 did not end", done.stdout)
         self.write("pairs/train.source.txt", [""] * 333)
         self.assertIn("pairs/train.source.txt: line 1: found no words", self.train("--steps=1", code=3).stderr)
 
