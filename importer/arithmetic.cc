@@ -74,7 +74,7 @@ absl::StatusOr<std::string> AtLeast(Translator& translator, const std::string& n
 
 absl::StatusOr<std::string> Clamped(Translator& translator, std::string node, double least, double most,
                                     const std::string& name) {
-  if (least == 0 && most == 6 && translator.Has("relu6")) return translator.Add(name, "relu6", {node});
+  if (least == 0 && most == 6) return translator.Add(name, "relu6", {node});
   const bool below = !std::isinf(least), above = !std::isinf(most);
   if (below) {
     ASSIGN_OR_RETURN(node, AtLeast(translator, node, least, above ? name + ".least" : name));

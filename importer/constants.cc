@@ -17,8 +17,6 @@
 namespace partita::torch_export {
 namespace {
 
-constexpr int64_t kMostElements = int64_t{1} << 24;
-
 // All elements lie in the storage: sizes that the file gives may be wrong.
 absl::Status CheckInside(const Constant& constant) {
   if (constant.storage == nullptr || constant.strides.size() != constant.shape.size()) {
@@ -242,9 +240,8 @@ const Constant* Constants::Find(const std::string& name) {
 }
 
 bool Constants::Folds(const Node& node) {
-  std::string op = OpOf(node.target);
+  const std::string op = OpOf(node.target);
   if (!node.target.starts_with("torch.ops.aten.") || node.outputs.empty()) return false;
-  if (IsInPlace(node.target)) op.pop_back();
   if (!Evaluation::Computes(op)) return false;
   for (const auto& [argument, value] : node.arguments) {
     if (Evaluation::ReadsShape(op, argument)) continue;

@@ -17,6 +17,8 @@
 
 namespace partita::torch_export {
 
+constexpr int64_t kMostElements = int64_t{1} << 24;  // of a constant
+
 // Our dimension j is PyTorch's dimension order[j].
 using Order = std::vector<int>;
 Order InOrder(size_t rank);  // 0, 1, 2, ...

@@ -73,8 +73,6 @@ const std::map<std::string, Binary>& Binaries() {
   return binaries;
 }
 
-constexpr int64_t kMostElements = int64_t{1} << 24;
-
 bool HasParts(const std::string& op) {
   return op == "chunk" || op == "split" || op == "split_with_sizes" || op == "unbind" || op == "meshgrid";
 }
@@ -259,6 +257,7 @@ Evaluation::One Evaluation::OfTwo(Binary function) {
   const bool power = op_ == "pow" && node_.arguments.contains("exponent");
   ASSIGN_OR_RETURN(std::vector<double> x, Operand("self"));
   ASSIGN_OR_RETURN(const std::vector<double> y, Operand(power ? "exponent" : "other"));
+  RETURN_IF_ERROR(CheckFixed(node_, "alpha"));
   const double alpha = NumberOf(node_, "alpha", 1);
   const auto found = node_.arguments.find("rounding_mode");
   const auto* const rounding = found == node_.arguments.end() ? nullptr : std::get_if<std::string>(&found->second);

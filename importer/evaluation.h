@@ -18,9 +18,7 @@ namespace partita::torch_export {
 class Evaluation {
  public:
   Evaluation(const ExportedProgram& program, Constants& constants, const Node& node)
-      : program_(program), constants_(constants), node_(node), op_(OpOf(node.target)) {
-    if (IsInPlace(node.target)) op_.pop_back();
-  }
+      : program_(program), constants_(constants), node_(node), op_(OpOf(node.target)) {}
 
   absl::StatusOr<std::vector<Constant>> Run();
   static bool Computes(const std::string& op);
@@ -49,6 +47,7 @@ class Evaluation {
       if (truth == nullptr && !IsNumber(node_, argument)) {
         return InvalidArgument("argument {} is no number", Quoted(argument));
       }
+      RETURN_IF_ERROR(CheckFixed(node_, argument));
       const double value = truth != nullptr ? static_cast<double>(*truth) : NumberOf(node_, argument, 0);
       return std::vector<double>(static_cast<size_t>(Elements(shape)), Held(value, NumberType()));
     }
@@ -73,7 +72,10 @@ class Evaluation {
   }
   One Zeros() { return Filled(0); }
   One Ones() { return Filled(1); }
-  One Full() { return Filled(NumberOf(node_, "fill_value", TruthOf("fill_value"))); }
+  One Full() {
+    RETURN_IF_ERROR(CheckFixed(node_, "fill_value"));
+    return Filled(NumberOf(node_, "fill_value", TruthOf("fill_value")));
+  }
   One Scalar() { return Filled(NumberOf(node_, "s", TruthOf("s"))); }
   double TruthOf(const std::string& argument) const { return SwitchOf(node_, argument, false) ? 1 : 0; }
   One Range();

@@ -329,8 +329,7 @@ absl::StatusOr<ImportedModel> ImportModel(const std::string& path, const OpRegis
   if (scalars.empty()) {
     return InvalidArgument(
         "{}: the module returns no scalar; expected its loss: export a module whose forward takes the labels and "
-        "returns "
-        "the loss",
+        "returns the loss",
         path);
   }
   const std::vector<bool> needed = NeededNodes(program, scalars);

@@ -50,6 +50,7 @@ absl::Status OfTensors(Translator& translator, const Node& node, const std::stri
 }
 
 absl::Status OfNumber(Translator& translator, const Node& node, double factor, double number) {
+  for (const char* const argument : {"other", "alpha"}) RETURN_IF_ERROR(CheckFixed(node, argument));
   ASSIGN_OR_RETURN(const std::string self, TensorOf(node, "self"));
   ASSIGN_OR_RETURN(Imported value, translator.Get(self));
   const std::string& name = node.outputs[0];
@@ -150,17 +151,8 @@ absl::Status Absolute(Translator& translator, const Node& node) {
   });
 }
 
-// min(max(x + 3, 0), 6) / 6, and x times that.
 absl::Status HardSigmoid(Translator& translator, const Node& node) {
-  const bool swish = OpOf(node.target).starts_with("hardswish");
-  if (translator.Has("hard_sigmoid")) return Unary(translator, node, swish ? "hard_swish" : "hard_sigmoid");
-  return Made(translator, node, [&](const std::string& x, const std::string& name) -> absl::StatusOr<std::string> {
-    ASSIGN_OR_RETURN(std::string gate, Shifted(translator, x, 3, name + ".shifted"));
-    ASSIGN_OR_RETURN(gate, Clamped(translator, gate, 0, 6, name + ".clamped"));
-    ASSIGN_OR_RETURN(gate, Scaled(translator, gate, 1.0 / 6, swish ? name + ".gate" : name));
-    if (!swish) return gate;
-    return translator.Add(name, "mul", {x, gate});
-  });
+  return Unary(translator, node, OpOf(node.target) == "hardswish" ? "hard_swish" : "hard_sigmoid");
 }
 
 absl::Status Dropout(Translator& translator, const Node& node) {

@@ -32,7 +32,7 @@ absl::Status CrossEntropy(Translator& translator, const Node& node) {
   }
   Attributes attributes = {{"reduction", std::string(reduction == 1 ? "mean" : "sum")},
                            {"label_smoothing", NumberOf(node, "label_smoothing", 0)}};
-  // PyTorch ignores labels of -100 unless it is told otherwise. One label for each sample, as a user gives it, is a
+  // By default PyTorch ignores labels of -100. One label for each sample, as a user gives it, is a
   // class.
   const int64_t ignored = IntegerOf(node, "ignore_index", -100);
   if (ignored != -100 || shape.size() > 2 || !translator.IsUserInput(target)) attributes.Set("ignore_index", ignored);

@@ -74,8 +74,14 @@ absl::Status Variance(Translator& translator, const Node& node) {
   const double correction = NumberOf(node, "correction", SwitchOf(node, "unbiased", true) ? 1 : 0);
   double count = 1;
   const Shape shape = translator.ShapeOf(x.node);
+  ASSIGN_OR_RETURN(const std::string self, TensorOf(node, "self"));
   for (size_t j = 0; j < shape.size(); ++j) {
-    if (reduction.reduced[static_cast<size_t>(x.order[j])]) count *= static_cast<double>(shape[j]);
+    const auto d = static_cast<size_t>(x.order[j]);
+    if (!reduction.reduced[d]) continue;
+    if (correction != 0 && !translator.SizeOf(self, d).symbol.empty()) {
+      return InvalidArgument("a variance over the batch with correction {}; 0 is read", correction);
+    }
+    count *= static_cast<double>(shape[j]);
   }
   if (count <= correction) return InvalidArgument("a variance of {} elements", count);
   const Reduction with_sizes{reduction.reduced, true};

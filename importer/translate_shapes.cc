@@ -445,13 +445,13 @@ absl::Status Overwrite(Translator& translator, const Node& node) {
   const std::vector<Size>& sizes = translator.SizesOf(name);
   const bool floats = IsFloat(translator.MetaOf(name).type);
   Imported value;
-  const std::string source = OptionalTensorOf(node, op == "copy_" ? "src" : "value");
+  const std::string source = OptionalTensorOf(node, op == "copy" ? "src" : "value");
   if (!source.empty()) {
     ASSIGN_OR_RETURN(value, translator.Whole(source, name));
   } else {
     ASSIGN_OR_RETURN(value.node,
                      translator.Values(name + ".number", floats ? DType::kF32 : DType::kI32, Shape(sizes.size(), 1),
-                                       {op == "zero_" ? 0 : NumberOf(node, "value", 0)}));
+                                       {op == "zero" ? 0 : NumberOf(node, "value", 0)}));
     value.order = InOrder(sizes.size());
   }
   if (IsFloating(translator.TypeOf(value.node)) != floats) {

@@ -63,7 +63,7 @@ Attributes Begins(Beginning beginning, const Shape& shape) {
 }  // namespace
 
 Translator::Translator(const ExportedProgram& program, const OpRegistry& registry, const std::vector<bool>& needed)
-    : program_(program), registry_(registry), assembler_(registry), constants_(program, needed) {
+    : program_(program), assembler_(registry), constants_(program, needed) {
   for (const Input& input : program.inputs) {
     inputs_[input.name] = &input;
     const auto meta = program.tensors.find(input.name);
@@ -362,12 +362,16 @@ std::string OpOf(const std::string& target) {
   for (const std::string prefix : {"torch.ops.aten.", "torch.ops."}) {
     if (op.starts_with(prefix)) op = op.substr(prefix.size());
   }
-  return op.substr(0, op.find('.'));
+  op = op.substr(0, op.find('.'));
+  if (IsInPlace(target)) op.pop_back();
+  return op;
 }
 
 bool IsInPlace(const std::string& target) {
-  const std::string op = OpOf(target);
-  return target.starts_with("torch.ops.aten.") && op.ends_with('_') && !op.starts_with('_');
+  const std::string aten = "torch.ops.aten.";
+  if (!target.starts_with(aten)) return false;
+  const std::string op = target.substr(aten.size(), target.find('.', aten.size()) - aten.size());
+  return op.ends_with('_') && !op.starts_with('_');
 }
 
 namespace {
@@ -393,9 +397,7 @@ const Translations& AllTranslations() {
 }  // namespace
 
 Translate FindTranslation(const std::string& target) {
-  std::string op = OpOf(target);
-  if (IsInPlace(target)) op.pop_back();
-  const auto found = AllTranslations().find(op);
+  const auto found = AllTranslations().find(OpOf(target));
   return found == AllTranslations().end() ? nullptr : found->second;
 }
 
@@ -416,6 +418,16 @@ std::string OptionalTensorOf(const Node& node, const std::string& name) {
   if (found == node.arguments.end()) return "";
   const auto* const tensor = std::get_if<TensorName>(&found->second);
   return tensor == nullptr ? "" : tensor->name;
+}
+
+absl::Status CheckFixed(const Node& node, const std::string& name) {
+  const auto found = node.arguments.find(name);
+  const auto* const size = found == node.arguments.end() ? nullptr : std::get_if<Size>(&found->second);
+  if (size == nullptr || size->symbol.empty()) return absl::OkStatus();
+  return InvalidArgument(
+      "it computes with a number that varies with the batch ({}); a mean takes every batch, and an export without "
+      "dynamic_shapes has the batch of its example alone",
+      size->symbol);
 }
 
 bool IsNumber(const Node& node, const std::string& name) {

@@ -66,7 +66,6 @@ class Translator {
   // Adds a node under that name, or one like it. kInvalidArgument: the op refuses its inputs.
   absl::StatusOr<std::string> Add(const std::string& name, const std::string& op,
                                   const std::vector<std::string>& inputs, Attributes attributes = {});
-  bool Has(const std::string& op) const { return registry_.Find(op) != nullptr; }
 
   // The value with its dimensions in that order; moved only if any but those of size 1 change places.
   absl::StatusOr<Imported> In(const Imported& value, const Order& order, const std::string& name);
@@ -113,7 +112,6 @@ class Translator {
                                     Attributes attributes);
 
   const ExportedProgram& program_;
-  const OpRegistry& registry_;
   GraphAssembler assembler_;
   std::map<std::string, Imported> values_;
   std::map<std::string, const Input*> inputs_;  // by name
@@ -131,7 +129,7 @@ Translate FindTranslation(const std::string& target);
 // The names of those ops, without the underscore of writes.
 std::vector<std::string> TranslatedOps();
 
-// torch.ops.aten.relu_.default -> relu_
+// torch.ops.aten.relu_.default -> relu: also of those that write into their first argument
 std::string OpOf(const std::string& target);
 // Whether the op writes into its first argument.
 bool IsInPlace(const std::string& target);
@@ -153,6 +151,8 @@ void AddReductions(Translations& translations);   // translate_reductions.cc
 absl::StatusOr<std::string> TensorOf(const Node& node, const std::string& name);  // kInvalidArgument: no tensor
 std::string OptionalTensorOf(const Node& node, const std::string& name);          // "": none
 bool IsNumber(const Node& node, const std::string& name);
+// kInvalidArgument: the argument is a number that differs from batch to batch, as the size of one.
+absl::Status CheckFixed(const Node& node, const std::string& name);
 double NumberOf(const Node& node, const std::string& name, double otherwise);
 int64_t IntegerOf(const Node& node, const std::string& name, int64_t otherwise);
 bool SwitchOf(const Node& node, const std::string& name, bool otherwise);

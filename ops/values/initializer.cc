@@ -48,7 +48,7 @@ bool TakeNumber(std::string_view& text, T& number) {
   return true;
 }
 
-// "0,1.5x3,-2": numbers between commas, each of them so often as stands behind its x. Those of an element type and
+// "0,1.5x3,-2": numbers between commas; "1.5x3" repeats 1.5 three times. All fit the element type, and there are
 // exactly `count`.
 absl::StatusOr<std::vector<double>> ParseValues(std::string_view text, DType dtype, int64_t count) {
   const std::string_view whole = text;

@@ -20,7 +20,7 @@ bool Searches(const RunSpec& spec);
 
 // How many ranks are planned for: --ranks, else RanksByDefault of the machine.
 int64_t RanksOn(const Machine& machine, const RunSpec& spec);
-// The same of the machine that the description names.
+// As above, for the machine that the description names.
 absl::StatusOr<int64_t> RanksOfSearch(const RunSpec& spec);
 
 struct ChosenStrategy {

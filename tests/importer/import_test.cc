@@ -132,7 +132,7 @@ INSTANTIATE_TEST_SUITE_P(Models, ImportedPrograms,
                                            Case{"language", 1, 3}, Case{"masked", 1, 1}, Case{"masked", 2, 1},
                                            Case{"masked", 1, 2}, Case{"sizes", 1, 1}, Case{"sizes", 3, 1},
                                            Case{"sizes", 1, 2}, Case{"statistics", 1, 1}, Case{"statistics", 2, 1},
-                                           Case{"statistics", 1, 2}));
+                                           Case{"statistics", 1, 2}, Case{"written", 1, 1}, Case{"written", 2, 1}));
 
 // What is loaded and written back has every name and digit of the module, whatever order the graph has.
 TEST(SaveForPyTorch, WritesWhatTheModuleHas) {
@@ -252,6 +252,12 @@ TEST(ImportRefuses, ProgramsWithoutATranslation) {
   EXPECT_THAT(unknown,
               HasSubstr("node 'fft_fft' (torch.ops.aten.fft_fft.default of model.first): there is no translation"));
   EXPECT_THAT(unknown, HasSubstr("of model.second"));
+}
+
+// The size of the example's batch is no number of a graph that fits every batch.
+TEST(ImportRefuses, NumbersOfTheBatch) {
+  EXPECT_THAT(Refusal(Path("refused/by_batch.pt2")), HasSubstr("it computes with a number that varies with the batch"));
+  EXPECT_THAT(Refusal(Path("refused/of_batch.pt2")), HasSubstr("a variance over the batch with correction 1"));
 }
 
 // A byte that differs, and a file that ends early, are an error or change nothing that is read.

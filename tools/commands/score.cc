@@ -64,7 +64,7 @@ absl::StatusOr<Scores> ScoreFiles(const std::string& hypotheses, const std::stri
   ASSIGN_OR_RETURN(const std::vector<std::string> ours, ReadLines(hypotheses));
   ASSIGN_OR_RETURN(const std::vector<std::string> right, ReadLines(references));
   if (ours.size() != right.size()) {
-    return InvalidArgument("{}: found {}, {} has {}; each is held against its line there", hypotheses,
+    return InvalidArgument("{}: found {}, {} has {}; each is compared with its line there", hypotheses,
                            Counted(ours.size(), "line"), references, right.size());
   }
   Scores scores;

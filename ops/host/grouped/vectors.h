@@ -48,7 +48,7 @@ using BitsOf = typename VectorOf<uint32_t, sizeof(V)>::Type;
 template <typename V>
 using HalfOf = typename VectorOf<uint16_t, sizeof(V) / 2>::Type;
 
-// The same of elements that are computed in those of V.
+// A vector of elements at `from`, converted to those of V.
 template <typename V, typename T>
 PARTITA_INLINED V Load(const T* from) {
   if constexpr (std::is_same_v<T, Compute<T>>) {

@@ -228,6 +228,27 @@ class Statistics(nn.Module):
         return self.head(z.flatten(1) + torch.arange(12, dtype=torch.float64).cos())
 
 
+class Written(nn.Module):
+    """Ops that write into their operand are what they are without the underscore; and what is written into a part of a
+    tensor is seen in the whole, and in what is read of it afterwards."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.head = nn.Linear(6, 12), nn.Linear(12, 7)
+
+    def forward(self, x):
+        y = self.first(x).view(-1, 3, 4)
+        z = (y * y + 1).rsqrt_() + (y * y + 2).reciprocal_() + (2 * y).addcdiv_(y, y * y + 1, value=0.5)
+        z = z + F.hardswish(2 * y, inplace=True) + (3 * y).tril_() + (y + 1).addcmul_(y, y) + (y * 3).clamp_(-1, 2)
+        kept = z.clone()
+        kept[:, 1] = 2 * kept[:, 0]
+        kept[:, :, 1:3].mul_(0.5)
+        kept[:, 2, 3] = 0.25
+        w = kept.detach().clone()
+        w.copy_(y)
+        return self.head((kept * w).flatten(1))
+
+
 class Trained(nn.Module):
     def __init__(self, model, loss):
         super().__init__()
@@ -251,6 +272,14 @@ def several(logits, label):
     nll = F.nll_loss(F.log_softmax(logits, 1), label)
     parts = F.binary_cross_entropy_with_logits(logits, target) + F.smooth_l1_loss(logits, target, beta=0.5)
     return nll + parts + F.l1_loss(logits, target) + F.huber_loss(logits, target, delta=0.8, reduction="sum") / 30
+
+
+def by_batch(logits, label):
+    return F.cross_entropy(logits, label, reduction="sum") / logits.shape[0]
+
+
+def of_batch(logits, label):
+    return F.cross_entropy(logits / logits.std(0), label)
 
 
 def words(logits, label):
@@ -308,6 +337,11 @@ def make_refused():
     export("refused/unknown", Trained(Spectrum(), F.cross_entropy), small, label)
     norm = nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4)).eval()
     export("refused/evaluation", Trained(norm, F.cross_entropy), small, label)
+    batch = torch.export.Dim("batch", min=2)
+    for name, loss in (("by_batch", by_batch), ("of_batch", of_batch)):
+        program = torch.export.export(Trained(nn.Linear(4, 3), loss), (small, label),
+                                      dynamic_shapes={"x": {0: batch}, "label": {0: batch}})
+        torch.export.save(program, f"refused/{name}.pt2")
     whole = members("refused/logits.pt2")
     program = next(name for name in whole if name.endswith("models/model.json"))
     few = [(program, whole[program])]
@@ -336,6 +370,7 @@ def main():
     make("masked", Masked, shifted, words_of, torch.randint(0, 11, (BATCH, 6)))
     make("sizes", Sizes, classes, image, label)
     make("statistics", Statistics, several, torch.randn(BATCH, 6).double(), label)
+    make("written", Written, classes, torch.randn(BATCH, 6).double(), label)
     make_refused()
 
 

@@ -202,7 +202,7 @@ TEST(VerifyPlan, TiesOfClassesAreNoDifference) {
   EXPECT_TRUE(accuracy.agrees()) << ToString(accuracy);
 }
 
-// The same of places of sequences, some of which are ignored, so that the accuracy is a sum over a number of the graph.
+// Ties among labels of sequences, some of which are ignored, so that the graph computes what the accuracy divides by.
 TEST(VerifyPlan, TiesOfPlacesThatCountAreNoDifference) {
   GraphBuilder b(Ops());
   const ValueId x = b.Input("x", DType::kF32, {4, 2, 3}), labels = b.Input("labels", DType::kI32, {4, 2});

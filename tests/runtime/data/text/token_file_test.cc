@@ -70,7 +70,7 @@ TEST(ReadWords, NamesTheWordThatNobodyKnows) {
   EXPECT_EQ(Said(ReadWords(FileOf("t.txt", "\n \n"), known).status()), "t.txt: found no words");
 }
 
-// A word in Latin-1 is no word of a vocabulary in UTF-8. It counts as unknown, and is told apart from one that is rare.
+// A word in Latin-1 is no word of a vocabulary in UTF-8. It counts as unknown, and is reported, unlike a rare word.
 TEST(ReadWords, CountsWordsThatAreNoUtf8) {
   ASSERT_OK_AND_ASSIGN(const Vocabulary known, Known("<unk>\nthe\ncaf\xc3\xa9\nna\xefve\n"));
   BrokenWords broken;
