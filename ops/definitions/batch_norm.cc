@@ -7,6 +7,7 @@
 //   mean, variance = batch_norm_running(stats, running_mean, running_variance, apply?) momentum count
 // with shift = running_mean as it was before the step, which the new mean and variance update; in evaluation
 //   y = batch_norm_inference(x, gamma, beta, running_mean, running_variance) epsilon
+// which a `frozen` one is in training too: it leaves the running statistics as they are.
 //
 // Where no move lies between the first two, a GPU has both at once (ops/fusions/fuse_small_batch_norms.h):
 //   y, stats = batch_norm_forward(x, shift, gamma, beta) samples=k epsilon
@@ -42,7 +43,7 @@ absl::StatusOr<std::vector<TensorType>> CompositeShape(const NodeView& node) {
   RETURN_IF_ERROR(CheckFraction(node.attributes, "momentum"));
   RETURN_IF_ERROR(CheckChannelVectors(node, 1, {"gamma", "beta", "running_mean", "running_variance"}));
   ASSIGN_OR_RETURN(const BatchGroups groups, GroupsOf(node.attributes, "statistics_samples", node.inputs[0]->shape));
-  RETURN_IF_ERROR(CheckVariance(groups));
+  if (!node.attributes.Bool("frozen")) RETURN_IF_ERROR(CheckVariance(groups));
   return std::vector<TensorType>{*node.inputs[0]};
 }
 
@@ -57,6 +58,7 @@ std::vector<Rule> VectorRules(const NodeView& node, int64_t unit) {
 // A split of the samples may cut between groups only.
 std::vector<Rule> CompositeRules(const NodeView& node) {
   const int64_t samples = node.attributes.Int("statistics_samples");
+  if (node.attributes.Bool("frozen")) return VectorRules(node, 1);
   return VectorRules(node, samples == 0 || samples == node.inputs[0]->shape[0] ? 1 : samples);
 }
 
@@ -157,8 +159,14 @@ absl::StatusOr<std::vector<ValueId>> NormalizeGradient(GradientBuilder& builder,
   return result;
 }
 
+absl::StatusOr<std::vector<ValueId>> ByRunningStatistics(EntryBuilder& builder, const Node& node,
+                                                         const std::string& name) {
+  return builder.Add("batch_norm_inference", node.inputs, {{"epsilon", node.attributes.Float("epsilon")}}, {name});
+}
+
 // Statistics apart from normalising: their partial sums are then an ordinary value that moves.
 absl::StatusOr<std::vector<ValueId>> InBatches(EntryBuilder& builder, const Node& node, const std::string& name) {
+  if (node.attributes.Bool("frozen")) return ByRunningStatistics(builder, node, name);
   const ValueId x = node.inputs[0], gamma = node.inputs[1], beta = node.inputs[2];
   const ValueId mean = node.inputs[3], variance = node.inputs[4];
   ASSIGN_OR_RETURN(const BatchGroups groups,
@@ -178,9 +186,44 @@ absl::StatusOr<std::vector<ValueId>> InBatches(EntryBuilder& builder, const Node
   return y;
 }
 
-absl::StatusOr<std::vector<ValueId>> ByRunningStatistics(EntryBuilder& builder, const Node& node,
-                                                         const std::string& name) {
-  return builder.Add("batch_norm_inference", node.inputs, {{"epsilon", node.attributes.Float("epsilon")}}, {name});
+// With constant statistics it is linear in x: dx is dy normalised by mean 0, without beta.
+absl::StatusOr<std::vector<ValueId>> InferenceGradient(GradientBuilder& builder, const Node& node,
+                                                       const std::vector<ValueId>& cotangents,
+                                                       const std::vector<bool>& wanted) {
+  std::vector<ValueId> result(5, kNoValue);
+  if (!wanted[0] && !wanted[1] && !wanted[2]) return result;
+  const ValueId x = node.inputs[0], gamma = node.inputs[1], mean = node.inputs[3], variance = node.inputs[4];
+  const Attributes normalize = {{"epsilon", node.attributes.Float("epsilon")}};
+  ValueId dy = cotangents[0];
+  if (node.attributes.Bool("relu")) {
+    ASSIGN_OR_RETURN(dy, AddOne(builder, "relu_grad", {dy, node.outputs[0]}, {}, InputName(builder, node, 0)));
+  }
+  const TensorType channels = builder.graph().type(gamma);
+  const auto filled = [&](double value, int index) {
+    return AddOne(builder, "constant", {},
+                  {{"dtype", std::string(Name(channels.dtype))}, {"shape", channels.shape}, {"value", value}},
+                  InputName(builder, node, index));
+  };
+  IntList samples;
+  for (int64_t d = 0; d + 1 < static_cast<int64_t>(builder.graph().type(x).shape.size()); ++d) samples.push_back(d);
+  if (wanted[0]) {
+    ASSIGN_OR_RETURN(const ValueId zero, filled(0, 0));
+    ASSIGN_OR_RETURN(result[0], AddOne(builder, "batch_norm_inference", {dy, gamma, zero, zero, variance}, normalize,
+                                       InputName(builder, node, 0)));
+  }
+  if (wanted[1]) {
+    const std::string name = InputName(builder, node, 1);
+    ASSIGN_OR_RETURN(const ValueId zero, filled(0, 1));
+    ASSIGN_OR_RETURN(const ValueId one, filled(1, 1));
+    ASSIGN_OR_RETURN(const ValueId normalized,
+                     AddOne(builder, "batch_norm_inference", {x, one, zero, mean, variance}, normalize, name));
+    ASSIGN_OR_RETURN(const ValueId product, AddOne(builder, "mul", {dy, normalized}, {}, name));
+    ASSIGN_OR_RETURN(result[1], AddOne(builder, "sum", {product}, {{"axes", samples}}, name));
+  }
+  if (wanted[2]) {
+    ASSIGN_OR_RETURN(result[2], AddOne(builder, "sum", {dy}, {{"axes", samples}}, InputName(builder, node, 2)));
+  }
+  return result;
 }
 
 // What follows the statistics of all samples would wait for the last micro-batch.
@@ -209,6 +252,7 @@ OpDefinition BatchNormOp() {
       .Attribute("epsilon", 1e-3)
       .Attribute("momentum", 0.1)
       .Attribute("statistics_samples", int64_t{0})
+      .Attribute("frozen", false)
       .Shape(CompositeShape)
       .Rules(CompositeRules)
       .Flops(PerElement(7));
@@ -331,6 +375,7 @@ OpDefinition BatchNormInferenceOp() {
       .Attribute("relu", false)
       .Shape(InferenceShape)
       .Rules([](const NodeView& node) { return VectorRules(node, 1); })
+      .Gradient(InferenceGradient)
       .Computes(Precision::kFollows)
       .Wide({"gamma", "beta", "running_mean", "running_variance"})
       .Flops(PerElement(3))

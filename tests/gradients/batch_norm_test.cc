@@ -1,6 +1,6 @@
 // The composite batch norm: what PrepareTraining, the adjoint and the fusing passes make of it gives the derivative of
-// the loss, for x, gamma and beta, over the whole batch and over groups, followed by a relu or not, on one rank and
-// split. With plain SGD at rate 1 the gradient is what a step takes from the parameters.
+// the loss, for x, gamma and beta, over the whole batch and over groups or by frozen statistics, followed by a relu or
+// not, on one rank and split. With plain SGD at rate 1 the gradient is what a step takes from the parameters.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -23,10 +23,11 @@ struct Case {
   bool fuse = false;
   std::string split = "replicate";
   int ranks = 1;
+  bool frozen = false;
 
   std::string Name() const {
-    return fmt::format("{}_samples{}{}{}_{}{}", x.size() == 2 ? "dense" : "image", statistics_samples,
-                       relu ? "_relu" : "", fuse ? "_fused" : "", split, ranks);
+    return fmt::format("{}_samples{}{}{}{}_{}{}", x.size() == 2 ? "dense" : "image", statistics_samples,
+                       frozen ? "_frozen" : "", relu ? "_relu" : "", fuse ? "_fused" : "", split, ranks);
   }
 };
 std::ostream& operator<<(std::ostream& out, const Case& c) { return out << c.Name(); }
@@ -43,6 +44,8 @@ std::vector<Case> Cases() {
         cases.push_back({{7, 5}, 0, relu, fuse, split, ranks});
         cases.push_back({{5, 3, 1, 2}, 5, relu, fuse, split, ranks});
         cases.push_back({{9, 3}, 3, relu, fuse, split, ranks});
+        cases.push_back({{3, 4, 5, 3}, 0, relu, fuse, split, ranks, true});
+        cases.push_back({{7, 5}, 0, relu, fuse, split, ranks, true});
       }
     }
   }
@@ -68,7 +71,7 @@ absl::StatusOr<Graph> MakeGraph(const Case& c) {
       {"norm",
        "batch_norm",
        {"x", "gamma", "beta", "mean", "variance"},
-       {{"statistics_samples", c.statistics_samples}}},
+       {{"statistics_samples", c.statistics_samples}, {"frozen", c.frozen}}},
       {"weighted", "mul", {c.relu ? "y" : "norm", "r"}, {}},
       {"row", "reshape", {"weighted"}, {{"shape", Shape{1, elements}}}},
       {"ones", "constant", {}, {{"dtype", "f64"}, {"shape", Shape{elements, 1}}, {"value", 1.0}}},

@@ -165,7 +165,7 @@ class Network {
     return Add("batch_norm",
                {x, Parameter(channels), Parameter(channels), Source("state", channels, "constant", 0.1),
                 Source("state", channels, "constant", 1)},
-               {{"statistics_samples", group}});
+               {{"statistics_samples", group}, {"frozen", dice().OneIn(4)}});
   }
 
   std::optional<std::string> Dense(const std::string& x) {

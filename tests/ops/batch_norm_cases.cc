@@ -28,6 +28,8 @@ void AddBatchNorm(Cases& cases) {
     for (const bool relu : {false, true}) {
       cases.Add("batch_norm_normalize", c.variant + (relu ? "_relu" : ""), {{"samples", c.samples}, {"relu", relu}},
                 {Free(c.x), Statistics(StatisticsOf(c), c.elements), Fixed(channels), Free(channels), Free(channels)});
+      cases.Add("batch_norm_inference", c.variant + (relu ? "_relu" : ""), {{"relu", relu}},
+                {Free(c.x), Free(channels), Free(channels), Fixed(channels), Fixed(channels, 0.5, 2)});
     }
   }
 }
@@ -60,8 +62,6 @@ void AddBatchNormOthers(Cases& cases) {
       cases.Add("batch_norm_backward_relu", variant, attributes, inputs);
       inputs.back() = Fixed(StatisticsOf(c));
       cases.Add("batch_norm_input_grad", variant, attributes, inputs);
-      cases.Add("batch_norm_inference", variant, {{"relu", relu}},
-                {Fixed(c.x), vector, vector, vector, Fixed(channels, 0.5, 2)});
     }
   }
 }

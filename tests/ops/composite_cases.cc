@@ -4,14 +4,16 @@
 namespace partita {
 
 void AddComposites(Cases& cases) {
-  const auto batch_norm = [&cases](const std::string& variant, const Shape& x, int64_t samples) {
+  const auto batch_norm = [&cases](const std::string& variant, const Shape& x, int64_t samples, bool frozen = false) {
     const Shape channels = {x.back()};
-    cases.Add("batch_norm", variant, {{"statistics_samples", samples}},
+    cases.Add("batch_norm", variant, {{"statistics_samples", samples}, {"frozen", frozen}},
               {Free(x), Free(channels), Free(channels), Fixed(channels), Fixed(channels, 0.5, 2)});
   };
   batch_norm("image", {3, 4, 5, 3}, 0);
   batch_norm("dense", {7, 5}, 0);
   batch_norm("groups", {6, 3, 3, 2}, 3);
+  batch_norm("frozen", {3, 4, 5, 3}, 0, true);
+  batch_norm("frozen_sample", {1, 5}, 0, true);
 
   const CaseInput g = Free({3, 4, 8}), w = Free({2, 8});
   const std::optional<CaseInput> none;
