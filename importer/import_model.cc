@@ -51,9 +51,11 @@ std::string Written(const torch_export::Node& node) {
 // By name of a value: the value whose memory it shares, as views and results of writes do; itself if it has its own.
 std::map<std::string, std::string> RootsOf(const ExportedProgram& program) {
   constexpr const char* kViews[] = {
-      "view",    "slice",  "select",    "transpose",  "permute",          "t",       "expand",
-      "unbind",  "split",  "chunk",     "alias",      "unsqueeze",        "squeeze", "flatten",
-      "reshape", "detach", "unflatten", "contiguous", "split_with_sizes", "to"};
+      "view",      "slice",       "select",    "transpose",  "permute",          "t",       "expand",
+      "unbind",    "split",       "chunk",     "alias",      "unsqueeze",        "squeeze", "flatten",
+      "reshape",   "detach",      "unflatten", "contiguous", "split_with_sizes", "to",      "mT",
+      "numpy_T",   "movedim",     "moveaxis",  "swapaxes",   "swapdims",         "narrow",  "view_as",
+      "expand_as", "_unsafe_view"};
   std::map<std::string, std::string> roots;
   for (const torch_export::Node& node : program.nodes) {
     const bool views = std::ranges::find(kViews, OpOf(node.target)) != std::end(kViews) || IsInPlace(node.target);
@@ -215,6 +217,47 @@ absl::Status TranslateAt(const Memory& memory, size_t i, const torch_export::Nod
   return absl::OkStatus();
 }
 
+// A buffer that the module writes itself would be left as it is here. Counters that the loss does not read may be.
+absl::Status CheckBuffers(const ExportedProgram& program, const std::vector<bool>& needed) {
+  const std::map<std::string, std::string> roots = RootsOf(program);
+  const auto root_of = [&](const std::string& name) {
+    const auto root = roots.find(name);
+    return root == roots.end() ? name : root->second;
+  };
+  std::map<std::string, std::string> buffers;  // by value: its name in the module
+  for (const Input& input : program.inputs) {
+    if (input.kind == InputKind::kBuffer) buffers[input.name] = input.target;
+  }
+  std::set<std::string> read, by_norms, beside_norms;
+  for (size_t i = 0; i < program.nodes.size(); ++i) {
+    const torch_export::Node& node = program.nodes[i];
+    const bool updates = OpOf(node.target) == "batch_norm" && SwitchOf(node, "training", false);
+    for (const std::string& name : ReadsOf(node)) {
+      if (needed[i]) read.insert(root_of(name));
+      const bool statistic =
+          updates && (name == OptionalTensorOf(node, "running_mean") || name == OptionalTensorOf(node, "running_var"));
+      (statistic ? by_norms : beside_norms).insert(root_of(name));
+    }
+  }
+  for (const torch_export::Node& node : program.nodes) {
+    const auto buffer = buffers.find(root_of(Written(node)));
+    if (buffer == buffers.end()) continue;
+    const auto meta = program.tensors.find(buffer->first);
+    const bool counts = meta != program.tensors.end() && !IsFloat(meta->second.type);
+    if (counts && !read.contains(buffer->first)) continue;
+    return InvalidArgument(
+        "{}: {}: it writes into the buffer {}; the only ones that training changes are running "
+        "statistics of batch norms",
+        program.path, Place(node), Quoted(buffer->second));
+  }
+  for (const std::string& name : by_norms) {
+    if (!beside_norms.contains(name) || !buffers.contains(name)) continue;
+    return InvalidArgument("{}: the module reads the running statistic {}, which a batch norm changes in the same step",
+                           program.path, Quoted(buffers.at(name)));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status TranslateNodes(const ExportedProgram& program, const std::vector<bool>& needed, Translator& translator) {
   const Memory memory(program, needed);
   std::vector<std::string> reasons;
@@ -242,6 +285,91 @@ absl::Status TranslateNodes(const ExportedProgram& program, const std::vector<bo
   const std::string more = failed > reasons.size() ? fmt::format("; and {} more", failed - reasons.size()) : "";
   return InvalidArgument("{}: {} of its {} nodes cannot be read: {}{}", program.path, failed, program.nodes.size(),
                          fmt::join(reasons, "; "), more);
+}
+
+std::vector<std::string> ScalarsOf(const ExportedProgram& program) {
+  std::vector<std::string> scalars;
+  for (const std::string& name : program.outputs) {
+    const auto meta = program.tensors.find(name);
+    if (meta != program.tensors.end() && meta->second.sizes.empty()) scalars.push_back(name);
+  }
+  return scalars;
+}
+
+// What a loss that is added compares.
+struct AddedLoss {
+  std::string predictions, labels;
+  bool of_classes = false;  // one for each sample
+};
+
+// Appends the loss of the program's first prediction, as if its module had computed it. Classes are the second
+// dimension of predictions, as in PyTorch, but the last of three: positions of a text come before them.
+absl::StatusOr<AddedLoss> AddLoss(const std::string& loss, ExportedProgram& program) {
+  constexpr const char *kLabel = "label", *kLoss = "loss";
+  if (!ScalarsOf(program).empty()) {
+    return InvalidArgument("the module returns a scalar, its loss; --loss={} is for one that returns predictions",
+                           loss);
+  }
+  const auto predictions = std::ranges::find_if(program.outputs, [&](const std::string& name) {
+    const auto meta = program.tensors.find(name);
+    return meta != program.tensors.end() && IsFloat(meta->second.type);
+  });
+  if (predictions == program.outputs.end()) {
+    return InvalidArgument("the module returns no floating-point tensor; --loss={} compares one with labels", loss);
+  }
+  for (const char* const name : {kLabel, kLoss}) {
+    if (!program.tensors.contains(name)) continue;
+    return InvalidArgument("the program has a value {}; --loss={} adds one of that name. Return the loss instead",
+                           Quoted(name), loss);
+  }
+  AddedLoss added{*predictions, kLabel};
+  TensorMeta values = program.tensors.at(*predictions);
+  TensorMeta labels = values;
+  const bool classes = loss == "cross_entropy";
+  if (classes) {
+    if (values.sizes.size() < 2) {
+      return InvalidArgument("the module returns a tensor of {} dimension; expected samples and classes",
+                             values.sizes.size());
+    }
+    if (values.sizes.size() == 3) {
+      const std::string by_class = *predictions + ".by_class";
+      std::swap(values.sizes[1], values.sizes[2]);
+      program.nodes.push_back({"torch.ops.aten.transpose.int",
+                               "",
+                               {{"self", TensorName{added.predictions}}, {"dim0", Size{1}}, {"dim1", Size{2}}},
+                               {by_class}});
+      program.tensors.emplace(by_class, values);
+      added.predictions = by_class;
+    }
+    labels = values;
+    labels.type = ScalarType::kI64;
+    labels.sizes.erase(labels.sizes.begin() + 1);
+    added.of_classes = values.sizes.size() == 2;
+  }
+  const std::map<std::string, std::string> ops = {{"cross_entropy", "cross_entropy_loss"},
+                                                  {"mse", "mse_loss"},
+                                                  {"l1", "l1_loss"},
+                                                  {"bce_with_logits", "binary_cross_entropy_with_logits"}};
+  const auto op = ops.find(loss);
+  if (op == ops.end()) return InvalidArgument("there is no loss {}", Quoted(loss));
+  program.inputs.push_back({InputKind::kUser, kLabel, ""});
+  program.tensors.emplace(kLabel, std::move(labels));
+  program.nodes.push_back({"torch.ops.aten." + op->second + ".default",
+                           "",
+                           {{"self", TensorName{added.predictions}}, {"target", TensorName{kLabel}}},
+                           {kLoss}});
+  TensorMeta scalar = values;
+  scalar.sizes.clear();
+  program.tensors.emplace(kLoss, std::move(scalar));
+  program.outputs = {kLoss};
+  return added;
+}
+
+absl::StatusOr<std::string> Accuracy(const AddedLoss& loss, Translator& translator) {
+  ASSIGN_OR_RETURN(Imported predictions, translator.Get(loss.predictions));
+  ASSIGN_OR_RETURN(predictions, translator.In(predictions, InOrder(2), "accuracy"));
+  ASSIGN_OR_RETURN(const Imported labels, translator.Get(loss.labels));
+  return translator.Add("accuracy", "accuracy", {predictions.node, labels.node});
 }
 
 template <typename T>
@@ -311,36 +439,49 @@ absl::StatusOr<std::vector<double>> TrainedValues(const SafetensorsFile& trained
 
 bool IsExportedProgram(const std::string& path) { return HasEnding(path, ".pt2"); }
 
-absl::StatusOr<Model> ReadModelFile(const std::string& path, const OpRegistry& registry) {
-  if (!IsExportedProgram(path)) return LoadModel(path, registry);
-  ASSIGN_OR_RETURN(ImportedModel imported, ImportModel(path, registry));
+absl::StatusOr<Model> ReadModelFile(const std::string& path, const OpRegistry& registry, const ImportOptions& options) {
+  if (!IsExportedProgram(path)) {
+    if (options.loss.empty()) return LoadModel(path, registry);
+    return InvalidArgument("{}: a graph has its loss; --loss={} is for exported programs (.pt2)", path, options.loss);
+  }
+  ASSIGN_OR_RETURN(ImportedModel imported, ImportModel(path, registry, options));
   return std::move(imported.model);
 }
 
-absl::StatusOr<ImportedModel> ImportModel(const std::string& path, const OpRegistry& registry) {
+absl::StatusOr<ImportedModel> ImportModel(const std::string& path, const OpRegistry& registry,
+                                          const ImportOptions& options) {
   ImportedModel imported;
   ASSIGN_OR_RETURN(imported.program, ReadExportedProgram(path));
-  const ExportedProgram& program = imported.program;
-  std::vector<std::string> scalars;
-  for (const std::string& name : program.outputs) {
-    const auto meta = program.tensors.find(name);
-    if (meta != program.tensors.end() && meta->second.sizes.empty()) scalars.push_back(name);
+  ExportedProgram& program = imported.program;
+  std::optional<AddedLoss> added;
+  if (!options.loss.empty()) {
+    absl::StatusOr<AddedLoss> loss = AddLoss(options.loss, program);
+    if (!loss.ok()) return WithContext(path, loss.status());
+    added = *std::move(loss);
   }
+  const std::vector<std::string> scalars = ScalarsOf(program);
   if (scalars.empty()) {
     return InvalidArgument(
         "{}: the module returns no scalar; expected its loss: export a module whose forward takes the labels and "
-        "returns the loss",
+        "returns the loss, or add one to its predictions, as --loss=cross_entropy",
         path);
   }
   const std::vector<bool> needed = NeededNodes(program, scalars);
+  RETURN_IF_ERROR(CheckBuffers(program, needed));
   Translator translator(program, registry, needed);
   translator.SetImages(ImagesOf(program));
+  if (options.frozen_statistics) translator.AllowFrozenStatistics();
   RETURN_IF_ERROR(TranslateNodes(program, needed, translator));
   std::vector<std::string> names;
   for (const std::string& scalar : scalars) {
     const absl::StatusOr<Imported> value = translator.Get(scalar);
     if (!value.ok()) return WithContext(path, value.status());
     names.push_back(value->node);
+  }
+  if (added && added->of_classes) {
+    absl::StatusOr<std::string> accuracy = Accuracy(*added, translator);
+    if (!accuracy.ok()) return WithContext(path, accuracy.status());
+    names.push_back(*std::move(accuracy));
   }
   const std::vector<std::string> metrics(names.begin() + 1, names.end());
   absl::StatusOr<Graph> graph = translator.assembler().Finish(names[0], metrics);

@@ -14,6 +14,13 @@
 
 namespace partita {
 
+struct ImportOptions {
+  // Of a program that returns predictions: the loss to add to the first one, "cross_entropy", "mse", "l1" or
+  // "bce_with_logits", and an input `label`. "": the program returns its loss.
+  std::string loss = {};
+  bool frozen_statistics = false;  // batch norms of a module in evaluation are read, as they compute
+};
+
 struct ImportedModel {
   Model model;  // its optimizer and learning rate are the defaults; parameters have the module's names
   torch_export::ExportedProgram program;
@@ -24,12 +31,16 @@ struct ImportedModel {
 bool IsExportedProgram(const std::string& path);
 
 // The model of an exported program, or else of a graph file (graph/proto_io).
-absl::StatusOr<Model> ReadModelFile(const std::string& path, const OpRegistry& registry);
+absl::StatusOr<Model> ReadModelFile(const std::string& path, const OpRegistry& registry,
+                                    const ImportOptions& options = {});
 
-// The module's forward pass with its loss, the first scalar that it returns; further scalars are metrics. The graph has
-// the batch of the example that was exported, and fits others where the export's was dynamic.
-// kInvalidArgument: errors of ReadExportedProgram; or all nodes that have no translation, with op, module and reason.
-absl::StatusOr<ImportedModel> ImportModel(const std::string& path, const OpRegistry& registry);
+// The module's forward pass with its loss, the first scalar that it returns; further scalars are metrics. With a loss
+// of classes for each sample that is added, accuracy is a metric too. Parameters with requires_grad=False are states.
+// The graph has the batch of the example that was exported, and fits others where the export's was dynamic.
+// kInvalidArgument: errors of ReadExportedProgram; a loss that the program has already, or that does not fit what it
+// returns; or all nodes that have no translation, with op, module and reason.
+absl::StatusOr<ImportedModel> ImportModel(const std::string& path, const OpRegistry& registry,
+                                          const ImportOptions& options = {});
 
 // Writes all weights as safetensors, under the module's names and in the order of the graph's states. Floating ones as
 // `floats`; without it those of f64 as f64, for runs with --precision=f64, and others as f32.

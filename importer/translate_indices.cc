@@ -31,6 +31,25 @@ absl::Status CheckIndices(const std::vector<int64_t>& indices, int64_t size) {
   return absl::OkStatus();
 }
 
+// Of the first dimension, which is no batch then: rows of a table, as of biases by relative position.
+absl::StatusOr<Imported> Rows(Translator& translator, const Imported& value, const std::vector<int64_t>& indices,
+                              const std::string& name) {
+  Shape shape = translator.ShapeOf(value.node);
+  const int64_t size = shape[0], behind = Elements(shape) / size, taken = static_cast<int64_t>(indices.size());
+  ASSIGN_OR_RETURN(const std::string ids, translator.Values(name + ".rows", DType::kI32, {taken},
+                                                            std::vector<double>(indices.begin(), indices.end())));
+  if (shape.size() == 2) {
+    ASSIGN_OR_RETURN(std::string node, translator.Add(name, "embedding", {value.node, ids}));
+    return Imported{std::move(node), value.order};
+  }
+  ASSIGN_OR_RETURN(std::string node,
+                   translator.Add(name + ".table", "reshape", {value.node}, {{"shape", Shape{size, behind}}}));
+  ASSIGN_OR_RETURN(node, translator.Add(name + ".taken", "embedding", {node, ids}));
+  shape[0] = taken;
+  ASSIGN_OR_RETURN(node, translator.Add(name, "reshape", {node}, {{"shape", shape}}));
+  return Imported{std::move(node), value.order};
+}
+
 }  // namespace
 
 absl::StatusOr<Imported> Taken(Translator& translator, const Imported& value, int dimension,
@@ -59,6 +78,7 @@ absl::StatusOr<Imported> Taken(Translator& translator, const Imported& value, in
     ASSIGN_OR_RETURN(node, translator.Add(name, "reshape", {node}, {{"shape", result}}));
     return Imported{std::move(node), value.order};
   }
+  if (at == 0 && IsFloating(translator.TypeOf(value.node))) return Rows(translator, value, indices, name);
   const auto taken = static_cast<int64_t>(indices.size());
   if (size * taken > kMostSelected) {
     return InvalidArgument("it takes {} of {} elements at places without order; this is read up to a product of {}",
@@ -178,6 +198,28 @@ absl::Status RowsAt(Translator& translator, const Node& node, const std::string&
   return absl::OkStatus();
 }
 
+// Of a value that is the same for all samples, along its first dimensions.
+absl::Status RowsOf(Translator& translator, const std::string& self, const Indexing& indexing,
+                    const std::string& name) {
+  ASSIGN_OR_RETURN(Imported value, translator.Get(self));
+  ASSIGN_OR_RETURN(value, translator.In(value, InOrder(value.rank()), name));
+  std::vector<Size> joined = {{1}};
+  for (size_t d = 0; d < value.rank(); ++d) {
+    const Size& size = translator.SizeOf(self, d);
+    if (d < indexing.indexed.size()) {
+      joined[0].value *= size.value;
+    } else {
+      joined.push_back(size);
+    }
+  }
+  ASSIGN_OR_RETURN(value.node, translator.Reshape(value.node, joined, name + ".joined"));
+  value.order = InOrder(joined.size());
+  ASSIGN_OR_RETURN(value, Taken(translator, value, 0, indexing.indices, name + ".at"));
+  ASSIGN_OR_RETURN(value.node, translator.Reshape(value.node, translator.SizesOf(name), name));
+  translator.Bind(name, {std::move(value.node), InOrder(translator.SizesOf(name).size())});
+  return absl::OkStatus();
+}
+
 absl::Status Index(Translator& translator, const Node& node) {
   const std::string& name = node.outputs[0];
   ASSIGN_OR_RETURN(const std::string self, TensorOf(node, "self"));
@@ -190,6 +232,10 @@ absl::Status Index(Translator& translator, const Node& node) {
     return RowsAt(translator, node, self, names->names[0]);
   }
   ASSIGN_OR_RETURN(const Indexing indexing, IndexingOf(translator, self, names->names));
+  if (indexing.samples < 0 && indexing.place == 0 && indexing.indexed == InOrder(indexing.indexed.size()) &&
+      IsFloat(translator.MetaOf(self).type)) {
+    return RowsOf(translator, self, indexing, name);
+  }
   // The operand with its samples first and the indexed dimensions, as one, last; the result likewise.
   Order before, after;
   if (indexing.samples >= 0) {

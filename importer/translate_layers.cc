@@ -475,10 +475,27 @@ absl::Status Embedding(Translator& translator, const Node& node) {
   }
   ASSIGN_OR_RETURN(Imported ids, translator.Get(indices));
   ASSIGN_OR_RETURN(ids, translator.In(ids, InOrder(ids.rank()), name));
-  // PyTorch reads the row of padding_idx as any other; only its gradient is dropped, and so it stays zeros.
   const int64_t padding = IntegerOf(node, "padding_idx", -1);
+  if (padding < 0) {
+    ASSIGN_OR_RETURN(std::string rows, translator.Add(name, "embedding", {table.node, ids.node}));
+    translator.Bind(name, {std::move(rows), InOrder(ids.rank() + 1)});
+    return absl::OkStatus();
+  }
+  // PyTorch reads the row of padding_idx as any other, and drops its gradient: here that row is zeros, to which it is
+  // added where it was read.
+  const Shape shape = translator.ShapeOf(table.node);
+  if (padding >= shape[0]) return InvalidArgument("padding_idx {} of {} rows", padding, shape[0]);
   ASSIGN_OR_RETURN(std::string rows,
-                   translator.Add(name, "embedding", {table.node, ids.node}, {{"padding_row", padding}}));
+                   translator.Add(name + ".others", "embedding", {table.node, ids.node}, {{"padding_row", padding}}));
+  ASSIGN_OR_RETURN(std::string row, translator.Add(name + ".fixed", "stop_gradient", {table.node}));
+  ASSIGN_OR_RETURN(row, translator.Add(name + ".padding", "slice", {row},
+                                       {{"begin", IntList{padding, 0}}, {"size", IntList{1, -1}}}));
+  std::vector<double> ones(static_cast<size_t>(shape[0]), 0);
+  ones[static_cast<size_t>(padding)] = 1;
+  ASSIGN_OR_RETURN(std::string pads, translator.Values(name + ".is_padding", DType::kF32, Shape{shape[0], 1}, ones));
+  ASSIGN_OR_RETURN(pads, translator.Add(name + ".padded", "embedding", {pads, ids.node}));
+  ASSIGN_OR_RETURN(row, translator.Add(name + ".at_padding", "mul", {pads, row}));
+  ASSIGN_OR_RETURN(rows, translator.Add(name, "add", {rows, row}));
   translator.Bind(name, {std::move(rows), InOrder(ids.rank() + 1)});
   return absl::OkStatus();
 }
@@ -491,6 +508,7 @@ absl::Status EmbeddingBag(Translator& translator, const Node& node) {
   ASSIGN_OR_RETURN(const std::string offsets, TensorOf(node, "offsets"));
   const int64_t mode = IntegerOf(node, "mode", 0);
   if (mode != 0 && mode != 1) return InvalidArgument("the largest elements of bags");
+  if (SwitchOf(node, "scale_grad_by_freq", false)) return InvalidArgument("gradients that are scaled by frequency");
   if (!OptionalTensorOf(node, "per_sample_weights").empty() || IntegerOf(node, "padding_idx", -1) >= 0) {
     return InvalidArgument("bags with weights or padding");
   }

@@ -1,4 +1,6 @@
 // Losses: of classes, of truth values and of numbers.
+#include <fmt/format.h>
+
 #include <string>
 #include <utility>
 
@@ -92,26 +94,44 @@ absl::Status BinaryCrossEntropyWithLogits(Translator& translator, const Node& no
   return Reduced(translator, node, rest);
 }
 
-// Of probabilities, whose logarithms PyTorch bounds by -100.
+// Of probabilities x, whose logarithms PyTorch bounds by -100. Its gradient is (x - y) / max(x (1 - x), 1e-12), also
+// where a logarithm is bounded; that of y, log(1 - x) - log(x).
 absl::Status BinaryCrossEntropy(Translator& translator, const Node& node) {
   const std::string& name = node.outputs[0];
   if (!OptionalTensorOf(node, "weight").empty()) return InvalidArgument("weights of its elements");
   ASSIGN_OR_RETURN(const auto operands, OperandsOf(translator, node));
   const auto& [x, y] = operands;
+  const auto add = [&](const char* part, const char* op, const std::vector<std::string>& inputs,
+                       Attributes attributes = {}) {
+    return translator.Add(fmt::format("{}.{}", name, part), op, inputs, std::move(attributes));
+  };
   ASSIGN_OR_RETURN(const std::string one, Number(translator, 1, name + ".one"));
   ASSIGN_OR_RETURN(const std::string least, Number(translator, -100, name + ".least"));
-  const auto term = [&](const std::string& probability, const std::string& weight,
-                        const std::string& of) -> absl::StatusOr<std::string> {
-    ASSIGN_OR_RETURN(std::string log, translator.Add(of + ".log", "log", {probability}));
-    ASSIGN_OR_RETURN(log, translator.Add(of + ".bounded", "maximum", {log, least}));
-    return translator.Add(of, "mul", {weight, log});
-  };
-  ASSIGN_OR_RETURN(const std::string hits, term(x, y, name + ".hits"));
-  ASSIGN_OR_RETURN(const std::string others, translator.Add(name + ".others", "sub", {one, x}));
-  ASSIGN_OR_RETURN(const std::string absent, translator.Add(name + ".absent", "sub", {one, y}));
-  ASSIGN_OR_RETURN(const std::string misses, term(others, absent, name + ".misses"));
-  ASSIGN_OR_RETURN(std::string elements, translator.Add(name + ".terms", "add", {hits, misses}));
-  ASSIGN_OR_RETURN(elements, translator.Add(name + ".elements", "scale", {elements}, {{"factor", -1.0}}));
+  ASSIGN_OR_RETURN(const std::string p, add("probability", "stop_gradient", {x}));
+  ASSIGN_OR_RETURN(const std::string t, add("target", "stop_gradient", {y}));
+  ASSIGN_OR_RETURN(const std::string q, add("others", "sub", {one, p}));
+  ASSIGN_OR_RETURN(const std::string absent, add("absent", "sub", {one, t}));
+  ASSIGN_OR_RETURN(std::string hits, add("log", "log", {p}));
+  ASSIGN_OR_RETURN(hits, add("bounded", "maximum", {hits, least}));
+  ASSIGN_OR_RETURN(std::string misses, add("others_log", "log", {q}));
+  ASSIGN_OR_RETURN(misses, add("others_bounded", "maximum", {misses, least}));
+  ASSIGN_OR_RETURN(const std::string of_hits, add("hits", "mul", {t, hits}));
+  ASSIGN_OR_RETURN(const std::string of_misses, add("misses", "mul", {absent, misses}));
+  ASSIGN_OR_RETURN(std::string elements, add("terms", "add", {of_hits, of_misses}));
+  ASSIGN_OR_RETURN(elements, add("values", "scale", {elements}, {{"factor", -1.0}}));
+  // What has that gradient, and adds 0.
+  ASSIGN_OR_RETURN(std::string slope, add("product", "mul", {p, q}));
+  ASSIGN_OR_RETURN(const std::string tiny, Number(translator, 1e-12, name + ".tiny"));
+  ASSIGN_OR_RETURN(slope, add("bounded_product", "maximum", {slope, tiny}));
+  ASSIGN_OR_RETURN(const std::string off, add("difference", "sub", {p, t}));
+  ASSIGN_OR_RETURN(slope, add("slope", "div", {off, slope}));
+  ASSIGN_OR_RETURN(std::string change, add("change", "sub", {x, p}));
+  ASSIGN_OR_RETURN(change, add("slide", "mul", {slope, change}));
+  ASSIGN_OR_RETURN(elements, add("elements", "add", {elements, change}));
+  ASSIGN_OR_RETURN(std::string of_target, add("target_slope", "sub", {misses, hits}));
+  ASSIGN_OR_RETURN(change, add("target_change", "sub", {y, t}));
+  ASSIGN_OR_RETURN(change, add("target_slide", "mul", {of_target, change}));
+  ASSIGN_OR_RETURN(elements, add("all", "add", {elements, change}));
   return Reduced(translator, node, elements);
 }
 

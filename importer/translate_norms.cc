@@ -121,6 +121,9 @@ absl::Status InstanceNorm(Translator& translator, const Node& node) {
   ASSIGN_OR_RETURN(const std::string input, TensorOf(node, "input"));
   ASSIGN_OR_RETURN(Imported x, translator.Get(input));
   if (!SwitchOf(node, "use_input_stats", true)) return InvalidArgument("an instance norm by running statistics");
+  if (!OptionalTensorOf(node, "running_mean").empty()) {
+    return InvalidArgument("an instance norm with running statistics, which training would leave as they are");
+  }
   std::vector<int> dimensions = InOrder(x.rank());
   std::erase_if(dimensions, [](int d) { return d < 2; });
   return Normalized(translator, node, std::move(x), dimensions);
@@ -150,8 +153,11 @@ absl::Status BatchNorm(Translator& translator, const Node& node) {
   const std::string& name = node.outputs[0];
   ASSIGN_OR_RETURN(const std::string input, TensorOf(node, "input"));
   ASSIGN_OR_RETURN(Imported x, translator.Get(input));
-  if (!SwitchOf(node, "training", false)) {
-    return InvalidArgument("a batch norm of a module in evaluation; call module.train() before torch.export.export");
+  const bool frozen = !SwitchOf(node, "training", false);
+  if (frozen && !translator.AllowsFrozenStatistics()) {
+    return InvalidArgument(
+        "a batch norm of a module in evaluation; call module.train() before torch.export.export, or keep its "
+        "statistics as they are with --freeze-statistics");
   }
   const std::string mean = OptionalTensorOf(node, "running_mean"), variance = OptionalTensorOf(node, "running_var");
   if (mean.empty() || variance.empty()) {  // as of weights that are standardized
@@ -176,7 +182,8 @@ absl::Status BatchNorm(Translator& translator, const Node& node) {
   ASSIGN_OR_RETURN(std::string y, translator.Add(is_image ? name : name + ".norm", "batch_norm",
                                                  {x.node, gamma, beta, running_mean.node, running_variance.node},
                                                  {{"epsilon", NumberOf(node, "eps", 1e-5)},
-                                                  {"momentum", NumberOf(node, "momentum", 0.1)}}));
+                                                  {"momentum", NumberOf(node, "momentum", 0.1)},
+                                                  {"frozen", frozen}}));
   if (!is_image) {
     Shape whole = shape;
     whole[0] = -1;

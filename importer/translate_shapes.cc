@@ -71,6 +71,33 @@ Order OrderOfRuns(std::vector<Run> runs, const Order& order) {
   return result;
 }
 
+// The order of a result that has the operand's dimensions in turn, but for those of size 1, wherever these lie; those
+// of the result go last. Empty: it has others.
+Order OrderWithoutOnes(const std::vector<Size>& from, const std::vector<Size>& to, const Order& order) {
+  const auto others = [](const std::vector<Size>& sizes) {
+    std::vector<int> dimensions;
+    for (size_t d = 0; d < sizes.size(); ++d) {
+      if (sizes[d].value != 1 || !sizes[d].symbol.empty()) dimensions.push_back(static_cast<int>(d));
+    }
+    return dimensions;
+  };
+  const std::vector<int> before = others(from), after = others(to);
+  const auto size_of = [](const std::vector<Size>& sizes, int d) { return sizes[static_cast<size_t>(d)].value; };
+  if (!std::ranges::equal(
+          before, after, {}, [&](int d) { return size_of(from, d); }, [&](int d) { return size_of(to, d); })) {
+    return {};
+  }
+  Order result;
+  for (const int d : order) {
+    const auto found = std::ranges::find(before, d);
+    if (found != before.end()) result.push_back(after[static_cast<size_t>(found - before.begin())]);
+  }
+  for (int d = 0; d < static_cast<int>(to.size()); ++d) {
+    if (std::ranges::find(after, d) == after.end()) result.push_back(d);
+  }
+  return result;
+}
+
 // view, flatten, unsqueeze, ...: whatever they are called, the result has the elements in PyTorch's order. Where what
 // is joined or split lies together here too, nothing moves.
 absl::Status Reshaped(Translator& translator, const Node& node) {
@@ -83,6 +110,7 @@ absl::Status Reshaped(Translator& translator, const Node& node) {
   Order order;
   if (translator.IsKnown(self)) {
     order = OrderOfRuns(RunsOf(translator.MetaOf(self).shape(), translator.MetaOf(name).shape()), value.order);
+    if (order.size() != sizes.size()) order = OrderWithoutOnes(translator.SizesOf(self), sizes, value.order);
   }
   if (order.size() != sizes.size()) {
     order = InOrder(sizes.size());
@@ -138,6 +166,13 @@ absl::Status Transpose(Translator& translator, const Node& node) {
 }
 absl::Status SwapAxes(Translator& translator, const Node& node) {
   return Exchange(translator, node, IntegerOf(node, "axis0", 0), IntegerOf(node, "axis1", 1));
+}
+// All dimensions, the last first.
+absl::Status Reverse(Translator& translator, const Node& node) {
+  ASSIGN_OR_RETURN(const size_t rank, RankOf(translator, node));
+  Order permutation = InOrder(rank);
+  std::ranges::reverse(permutation);
+  return Renamed(translator, node, permutation);
 }
 // The last two dimensions.
 absl::Status TransposeMatrices(Translator& translator, const Node& node) { return Exchange(translator, node, -2, -1); }
@@ -519,6 +554,7 @@ void AddShapes(Translations& translations) {
                        {"swapaxes", SwapAxes},
                        {"swapdims", Transpose},
                        {"mT", TransposeMatrices},
+                       {"numpy_T", Reverse},
                        {"movedim", MoveDimensions},
                        {"moveaxis", MoveDimensions},
                        {"narrow", Narrow},

@@ -158,7 +158,7 @@ absl::StatusOr<Imported> Translator::GetParameter(const std::string& name, const
     return InvalidArgument("parameter {} is not among the weights of the file", Quoted(input->second->target));
   }
   const Shape shape = MetaOf(name).shape();
-  const bool trained = input->second->kind == InputKind::kParameter;
+  const bool trained = input->second->kind == InputKind::kParameter && MetaOf(name).requires_grad;
   ASSIGN_OR_RETURN(Imported added,
                    AddState(*input->second, trained ? "parameter" : "state", order, Begins(beginning, shape)));
   return values_[name] = std::move(added);

@@ -48,6 +48,9 @@ class Translator {
   Translator(const ExportedProgram& program, const OpRegistry& registry, const std::vector<bool>& needed);
   // User inputs that convolutions and pools read: their channels are last.
   void SetImages(std::set<std::string> names) { images_ = std::move(names); }
+  // Batch norms of a module in evaluation are read, as they compute.
+  void AllowFrozenStatistics() { frozen_statistics_ = true; }
+  bool AllowsFrozenStatistics() const { return frozen_statistics_; }
 
   // The values that nodes read: of user inputs, parameters and earlier nodes. kInvalidArgument: it has no translation.
   absl::StatusOr<Imported> Get(const std::string& name);
@@ -117,6 +120,7 @@ class Translator {
   std::map<std::string, const Input*> inputs_;  // by name
   std::vector<ImportedState> states_;
   std::set<std::string> images_;
+  bool frozen_statistics_ = false;
   Constants constants_;
   std::map<std::string, std::string> made_;         // the nodes of constants, by type, shape and values
   std::map<std::string, Constant> constant_nodes_;  // what these nodes are

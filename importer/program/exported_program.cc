@@ -117,6 +117,9 @@ absl::StatusOr<TensorMeta> ReadMeta(const Json& json) {
   ASSIGN_OR_RETURN(const Json* const offset, At(json, "storage_offset"));
   ASSIGN_OR_RETURN(const Size begin, ReadSize(*offset));
   meta.offset = begin.value;
+  if (const auto grad = json.find("requires_grad"); grad != json.end() && grad->is_boolean()) {
+    meta.requires_grad = grad->get<bool>();
+  }
   return meta;
 }
 

@@ -30,7 +30,8 @@ struct TensorMeta {
   ScalarType type = ScalarType::kF32;
   std::vector<Size> sizes;
   std::vector<int64_t> strides;
-  int64_t offset = 0;  // of the first element in its storage, in elements
+  int64_t offset = 0;         // of the first element in its storage, in elements
+  bool requires_grad = true;  // of a parameter: training changes it
 
   Shape shape() const;
 };

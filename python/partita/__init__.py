@@ -26,8 +26,10 @@ class _Trained(torch.nn.Module):
 
 
 def _with_inputs(model, loss, names):
-    """Its forward has the inputs' names, which are those of the fields of the data; the last is the label."""
+    """Its forward has the inputs' names, which are those of the fields of the data; the last is the label of a loss."""
     def forward(self, *inputs):
+        if self.loss is None:
+            return self.model(*inputs)
         return self.loss(self.model(*inputs[:-1]), inputs[-1])
 
     scope = {"forward": forward}
@@ -41,13 +43,16 @@ def export(model, example, loss, path):
     example: a batch, a dict of tensors by field whose last entry is the label; the first dimension of each is the
         batch, of at least two samples. The model is called with the others in their order.
     loss: a function of the model's output and the label that gives a scalar, such as
-        torch.nn.functional.cross_entropy.
+        torch.nn.functional.cross_entropy. None: the example has no label, the program returns what the model does, and
+        the trainer is told the loss, as --loss=cross_entropy.
 
-    The model is exported as in training (`train()`), and left in the mode that it was in. TypeError or ValueError: the
-    example does not say what to export. What torch.export cannot trace raises its errors.
+    The model is exported as in training (`train()`), and left in the mode that it was in. Parameters that require no
+    gradient stay as they are in training. TypeError or ValueError: the example does not say what to export. What
+    torch.export cannot trace raises its errors.
     """
-    if not isinstance(example, dict) or len(example) < 2:
-        raise TypeError(f"example is {type(example).__name__} of {len(example)}; expected a dict of inputs and a label")
+    wanted = "inputs" if loss is None else "inputs and a label"
+    if not isinstance(example, dict) or len(example) < (1 if loss is None else 2):
+        raise TypeError(f"example is {type(example).__name__} of {len(example)}; expected a dict of {wanted}")
     for name, tensor in example.items():
         if not name.isidentifier():
             raise ValueError(f"example['{name}']: the name of an input is an identifier, as those of a function are")
@@ -70,7 +75,9 @@ def load_into(module, path):
     """
     tensors = safetensors.torch.load_file(path)
     wanted = set(module.state_dict())
-    plain = {name.removeprefix(PREFIX): tensor for name, tensor in tensors.items()}
+    plain = tensors  # of a module that was exported without `export`
+    if not wanted <= set(tensors):
+        plain = {name.removeprefix(PREFIX): tensor for name, tensor in tensors.items()}
     if not wanted <= set(plain):
         raise KeyError(f"{path}: has no weight {sorted(wanted - set(plain))[0]}; expected what `trainer convert` wrote "
                        "with --load, of this module")

@@ -13,6 +13,7 @@
 #include <set>
 #include <string>
 
+#include "graph/read/predicted_value.h"
 #include "importer/import_model.h"
 #include "ops/registry.h"
 #include "partita/partita.h"
@@ -66,19 +67,26 @@ std::vector<double> InOrderOf(const std::vector<double>& values, const std::vect
 struct Case {
   std::string model;
   int data, parts;
+  std::string loss = "";  // that is added
 };
-void PrintTo(const Case& c, std::ostream* out) { *out << c.model << " " << c.data << "x" << c.parts; }
+void PrintTo(const Case& c, std::ostream* out) {
+  *out << c.model << " " << c.data << "x" << c.parts << (c.loss.empty() ? "" : " ") << c.loss;
+}
 
 class ImportedPrograms : public ::testing::TestWithParam<Case> {};
 
 TEST_P(ImportedPrograms, TrainAsInPyTorch) {
-  const std::string path = Path(GetParam().model + ".pt2");
-  ASSERT_OK_AND_ASSIGN(const ImportedModel imported, ImportModel(path, Ops()));
-  ASSERT_OK_AND_ASSIGN(const SafetensorsFile expected, LoadSafetensors(Path(GetParam().model + ".safetensors")));
+  const auto& [name, data, parts, loss] = GetParam();
+  const bool frozen = name == "tuned";
+  const std::string path = Path(name + ".pt2");
+  ASSERT_OK_AND_ASSIGN(const ImportedModel imported,
+                       ImportModel(path, Ops(), {.loss = loss, .frozen_statistics = frozen}));
+  ASSERT_OK_AND_ASSIGN(const SafetensorsFile expected,
+                       LoadSafetensors(Path(name + (loss.empty() ? "" : "." + loss) + ".safetensors")));
 
-  auto model = api::Model::FromFile(path);
+  auto model = api::Model::FromFile(path, {.loss = loss, .frozen_statistics = frozen});
   ASSERT_TRUE(model.ok()) << model.error().message;
-  auto session = api::Session::Start(*model, {.data = GetParam().data, .model = GetParam().parts}, {.f64 = true});
+  auto session = api::Session::Start(*model, {.data = data, .model = parts}, {.f64 = true});
   ASSERT_TRUE(session.ok()) << session.error().message;
 
   // The batch, images with their channels last.
@@ -111,7 +119,10 @@ TEST_P(ImportedPrograms, TrainAsInPyTorch) {
     const std::vector<double> after = Doubles(session->Read(state.name)->bytes);
     const StoredTensor* const gradient = expected.Find("gradient/" + state.name);
     const StoredTensor* const stored = gradient != nullptr ? gradient : expected.Find("running/" + state.name);
-    ASSERT_NE(stored, nullptr) << state.name;
+    if (stored == nullptr) {  // of a parameter that requires no gradient
+      EXPECT_EQ(after, before[state.name]) << state.name;
+      continue;
+    }
     const std::vector<double> wanted = InOrderOf(Doubles(expected.Bytes(*stored)), stored->shape, state.order);
     ASSERT_EQ(after.size(), wanted.size()) << state.name;
     for (size_t i = 0; i < after.size(); ++i) {
@@ -123,16 +134,36 @@ TEST_P(ImportedPrograms, TrainAsInPyTorch) {
   EXPECT_EQ(compared, static_cast<int64_t>(expected.tensors().size()) - 3) << "in/x, in/label and loss are the others";
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, ImportedPrograms,
-                         ::testing::Values(Case{"activations", 1, 1}, Case{"activations", 2, 1}, Case{"residual", 1, 1},
-                                           Case{"residual", 3, 1}, Case{"residual", 1, 2}, Case{"blocks", 1, 1},
-                                           Case{"blocks", 2, 2}, Case{"windows", 1, 1}, Case{"windows", 2, 1},
-                                           Case{"windows", 1, 2}, Case{"transformer", 1, 1}, Case{"transformer", 3, 1},
-                                           Case{"transformer", 1, 2}, Case{"language", 1, 1}, Case{"language", 2, 1},
-                                           Case{"language", 1, 3}, Case{"masked", 1, 1}, Case{"masked", 2, 1},
-                                           Case{"masked", 1, 2}, Case{"sizes", 1, 1}, Case{"sizes", 3, 1},
-                                           Case{"sizes", 1, 2}, Case{"statistics", 1, 1}, Case{"statistics", 2, 1},
-                                           Case{"statistics", 1, 2}, Case{"written", 1, 1}, Case{"written", 2, 1}));
+INSTANTIATE_TEST_SUITE_P(
+    Models, ImportedPrograms,
+    ::testing::Values(Case{"activations", 1, 1}, Case{"activations", 2, 1}, Case{"residual", 1, 1},
+                      Case{"residual", 3, 1}, Case{"residual", 1, 2}, Case{"blocks", 1, 1}, Case{"blocks", 2, 2},
+                      Case{"windows", 1, 1}, Case{"windows", 2, 1}, Case{"windows", 1, 2}, Case{"transformer", 1, 1},
+                      Case{"transformer", 3, 1}, Case{"transformer", 1, 2}, Case{"language", 1, 1},
+                      Case{"language", 2, 1}, Case{"language", 1, 3}, Case{"masked", 1, 1}, Case{"masked", 2, 1},
+                      Case{"masked", 1, 2}, Case{"sizes", 1, 1}, Case{"sizes", 3, 1}, Case{"sizes", 1, 2},
+                      Case{"statistics", 1, 1}, Case{"statistics", 2, 1}, Case{"statistics", 1, 2},
+                      Case{"written", 1, 1}, Case{"written", 2, 1}, Case{"tuned", 1, 1}, Case{"tuned", 3, 1},
+                      Case{"tuned", 1, 2}, Case{"padded", 1, 1}, Case{"padded", 2, 1}, Case{"padded", 1, 2},
+                      Case{"predictions/sample", 1, 1, "cross_entropy"}, Case{"predictions/sample", 1, 1, "mse"},
+                      Case{"predictions/sample", 2, 1, "l1"}, Case{"predictions/sample", 1, 2, "bce_with_logits"},
+                      Case{"predictions/positions", 1, 1, "cross_entropy"},
+                      Case{"predictions/positions", 2, 1, "cross_entropy"},
+                      Case{"predictions/map", 1, 1, "cross_entropy"}, Case{"predictions/map", 1, 2, "cross_entropy"}));
+
+TEST(AddedLosses, OfClassesReportAccuracy) {
+  const auto metrics = [](const std::string& file, const std::string& loss) {
+    const auto imported = ImportModel(Path("predictions/" + file + ".pt2"), Ops(), {.loss = loss});
+    EXPECT_TRUE(imported.ok()) << imported.status();
+    std::vector<std::string> names;
+    for (const ValueId metric : imported->model.graph.metrics)
+      names.push_back(imported->model.graph.value(metric).name);
+    return names;
+  };
+  EXPECT_EQ(metrics("sample", "cross_entropy"), std::vector<std::string>{"accuracy"});
+  EXPECT_TRUE(metrics("sample", "mse").empty());
+  EXPECT_TRUE(metrics("positions", "cross_entropy").empty());
+}
 
 // What is loaded and written back has every name and digit of the module, whatever order the graph has.
 TEST(SaveForPyTorch, WritesWhatTheModuleHas) {
@@ -184,8 +215,8 @@ TEST(ImportedGraphs, MoveLittle) {
 }
 
 TEST(ImportedGraphs, FitAnyBatch) {
-  for (const char* const name :
-       {"activations", "residual", "blocks", "windows", "transformer", "language", "masked", "sizes", "statistics"}) {
+  for (const char* const name : {"activations", "residual", "blocks", "windows", "transformer", "language", "masked",
+                                 "sizes", "statistics", "padded"}) {
     auto model = api::Model::FromFile(Path(std::string(name) + ".pt2"));
     ASSERT_TRUE(model.ok()) << model.error().message;
     for (const int64_t batch : {1, 3, 8}) {
@@ -196,7 +227,7 @@ TEST(ImportedGraphs, FitAnyBatch) {
   }
 }
 
-// The table of docs/guide/pytorch.md 4 has every op, and no other.
+// The table of docs/guide/pytorch.md 5 has every op, and no other.
 TEST(ImportedGraphs, AreMadeOfOpsThatTheGuideLists) {
   std::string guide = BytesOf("docs/guide/pytorch.md");
   guide = guide.substr(guide.find("| family | ops of PyTorch |"));
@@ -226,6 +257,21 @@ TEST(ImportedGraphs, AreMadeOfOpsThatTheGuideLists) {
   EXPECT_THAT(listed, ::testing::IsEmpty());
 }
 
+// A loss of several nodes hides none of the predictions.
+TEST(ImportedGraphs, PredictWhatTheLossComparesWithLabels) {
+  const auto predicted = [](const std::string& file, const std::string& loss) {
+    const auto imported = ImportModel(Path(file + ".pt2"), Ops(), {.loss = loss});
+    EXPECT_TRUE(imported.ok()) << imported.status();
+    const ValueId value = PredictedValueOf(imported->model.graph);
+    return value == kNoValue ? "" : imported->model.graph.value(value).name;
+  };
+  for (const char* const loss : {"cross_entropy", "mse", "l1", "bce_with_logits"}) {
+    EXPECT_EQ(predicted("predictions/sample", loss), "linear_1") << loss;
+  }
+  EXPECT_EQ(predicted("residual", ""), "linear_1");
+  EXPECT_EQ(predicted("statistics", ""), "linear_1");
+}
+
 std::string Refusal(const std::string& path) {
   const auto imported = ImportModel(path, Ops());
   EXPECT_TRUE(absl::IsInvalidArgument(imported.status())) << imported.status();
@@ -245,13 +291,23 @@ TEST(ImportRefuses, FilesThatAreNoExportedPrograms) {
 
 TEST(ImportRefuses, ProgramsWithoutATranslation) {
   EXPECT_THAT(Refusal(Path("refused/logits.pt2")), HasSubstr("returns no scalar; expected its loss"));
+  const absl::Status has_loss = ImportModel(Path("residual.pt2"), Ops(), {.loss = "mse"}).status();
+  EXPECT_THAT(std::string(has_loss.message()), HasSubstr("returns a scalar, its loss; --loss=mse is for one"));
   const std::string evaluated = Refusal(Path("refused/evaluation.pt2"));
   EXPECT_THAT(evaluated, HasSubstr("a batch norm of a module in evaluation; call module.train()"));
+  EXPECT_OK(ImportModel(Path("refused/evaluation.pt2"), Ops(), {.frozen_statistics = true}).status());
   const std::string unknown = Refusal(Path("refused/unknown.pt2"));
   EXPECT_THAT(unknown, HasSubstr("2 of its"));
   EXPECT_THAT(unknown,
               HasSubstr("node 'fft_fft' (torch.ops.aten.fft_fft.default of model.first): there is no translation"));
   EXPECT_THAT(unknown, HasSubstr("of model.second"));
+}
+
+// What training here would not change.
+TEST(ImportRefuses, StatesThatTheModuleWrites) {
+  EXPECT_THAT(Refusal(Path("refused/averaging.pt2")), HasSubstr("it writes into the buffer 'model.center'"));
+  EXPECT_THAT(Refusal(Path("refused/reading.pt2")), HasSubstr("reads the running statistic 'model.norm.running_mean'"));
+  EXPECT_THAT(Refusal(Path("refused/instance.pt2")), HasSubstr("an instance norm with running statistics"));
 }
 
 // The size of the example's batch is no number of a graph that fits every batch.

@@ -4,6 +4,8 @@ tests compare every digit.
 
 FILE.pt2            what torch.export.save writes: a module that returns its loss
 FILE.safetensors    in/NAME: a batch; loss; gradient/PARAMETER: of that batch; running/BUFFER: after it
+
+Those in predictions/ return predictions; FILE.LOSS.safetensors is the same with that loss of them.
 """
 
 import json
@@ -249,6 +251,95 @@ class Written(nn.Module):
         return self.head((kept * w).flatten(1))
 
 
+class Tuned(nn.Module):
+    """A body in evaluation, of which nothing is trained but a norm's weights, and a head."""
+
+    def __init__(self):
+        super().__init__()
+        self.stem, self.norm = nn.Conv2d(3, 8, 3, stride=2, padding=1, bias=False), nn.BatchNorm2d(8)
+        self.block, self.block_norm = nn.Conv2d(8, 6, 3, padding=1), nn.BatchNorm2d(6, eps=1e-3)
+        self.flat_norm = nn.BatchNorm1d(6)
+        self.head = nn.Linear(6, 7)
+        for norm in (self.norm, self.block_norm, self.flat_norm):
+            nn.init.normal_(norm.running_mean)
+            nn.init.uniform_(norm.running_var, 0.5, 2)
+            nn.init.normal_(norm.weight)
+            nn.init.normal_(norm.bias)
+        for part in (self.stem, self.block, self.norm, self.flat_norm):
+            part.requires_grad_(False)
+        self.head.bias.requires_grad_(False)
+
+    def train(self, mode=True):
+        return super().train(False)
+
+    def forward(self, image):
+        x = F.relu(self.norm(self.stem(image)))
+        x = F.relu(self.block_norm(self.block(x)))
+        return self.head(self.flat_norm(x.mean((2, 3))))
+
+
+class Padded(nn.Module):
+    """A row of padding that is not zeros and is trained by the head that shares it; attention as torch.nn has it."""
+
+    def __init__(self):
+        super().__init__()
+        self.table = nn.Embedding(11, 6, padding_idx=2)
+        nn.init.normal_(self.table.weight)
+        self.attention = nn.MultiheadAttention(6, 2, batch_first=True)
+
+    def forward(self, words):
+        x = self.table(words)
+        y = self.attention(x, x, x, need_weights=False)[0]
+        return y @ self.table.weight.T, y
+
+
+class Averaging(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.head = nn.Linear(4, 3)
+        self.register_buffer("center", torch.zeros(3))
+
+    def forward(self, x):
+        y = self.head(x)
+        result = y - self.center
+        self.center.mul_(0.9).add_(y.detach().mean(0))
+        return result
+
+
+class Reading(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.norm = nn.BatchNorm1d(4)
+
+    def forward(self, x):
+        return self.norm(x) + self.norm.running_mean
+
+
+class Sample(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = nn.Linear(6, 5), nn.Linear(5, 7)
+
+    def forward(self, x):
+        return self.second(torch.tanh(self.first(x)))
+
+
+class Positions(Language):
+    def forward(self, x):
+        return super().forward(x)
+
+
+class Map(nn.Module):
+    """Classes of each place of an image."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = nn.Conv2d(3, 4, 3, padding=1), nn.Conv2d(4, 7, 1)
+
+    def forward(self, x):
+        return self.second(torch.tanh(self.first(x)))
+
+
 class Trained(nn.Module):
     def __init__(self, model, loss):
         super().__init__()
@@ -274,6 +365,12 @@ def several(logits, label):
     return nll + parts + F.l1_loss(logits, target) + F.huber_loss(logits, target, delta=0.8, reduction="sum") / 30
 
 
+def saturated(both, label):
+    logits, y = both
+    sure = F.binary_cross_entropy(torch.clamp(0.5 + 1.3 * y, 0, 1), torch.full_like(y, 0.75))  # of 0 and of 1 too
+    return F.cross_entropy(logits.transpose(1, 2), label) + 0.001 * sure
+
+
 def by_batch(logits, label):
     return F.cross_entropy(logits, label, reduction="sum") / logits.shape[0]
 
@@ -292,10 +389,25 @@ def make(name, model, loss, x, label):
     batch = torch.export.Dim("batch", min=2)
     program = torch.export.export(module, (x, label), dynamic_shapes={"x": {0: batch}, "label": {0: batch}})
     torch.export.save(program, name + ".pt2")
-    value = module(x, label)
+    save_step(name, module, module(x, label), x, label)
+
+
+def make_predictions(name, model, x, losses):
+    """A module that returns predictions; NAME.LOSS.safetensors: what each loss gives with its labels."""
+    torch.manual_seed(7)
+    module = model().double().train()
+    batch = torch.export.Dim("batch", min=2)
+    program = torch.export.export(module, (x,), dynamic_shapes={"x": {0: batch}})
+    torch.export.save(program, name + ".pt2")
+    for of_loss, (loss, label) in losses.items():
+        module.zero_grad()
+        save_step(f"{name}.{of_loss}", module, loss(module(x), label), x, label)
+
+
+def save_step(name, module, value, x, label):
     value.backward()
     tensors = {"in/x": x, "in/label": label, "loss": value.detach().reshape(1)}
-    tensors |= {"gradient/" + n: p.grad for n, p in module.named_parameters()}
+    tensors |= {"gradient/" + n: p.grad for n, p in module.named_parameters() if p.grad is not None}
     tensors |= {"running/" + n: b for n, b in module.named_buffers() if "running" in n}
     tensors = {n: (t.int() if t.dtype == torch.int64 else t).contiguous() for n, t in tensors.items()}
     safetensors.torch.save_file(tensors, name + ".safetensors")
@@ -372,6 +484,22 @@ def main():
     make("statistics", Statistics, several, torch.randn(BATCH, 6).double(), label)
     make("written", Written, classes, torch.randn(BATCH, 6).double(), label)
     make_refused()
+    make("tuned", Tuned, classes, image, label)
+    os.makedirs("predictions", exist_ok=True)
+    rows, real = torch.randn(BATCH, 6).double(), torch.randn(BATCH, 7).double()
+    make_predictions("predictions/sample", Sample, rows, {
+        "cross_entropy": (F.cross_entropy, label), "mse": (F.mse_loss, real), "l1": (F.l1_loss, real),
+        "bce_with_logits": (F.binary_cross_entropy_with_logits, torch.sigmoid(real))})
+    make_predictions("predictions/positions", Positions, torch.randint(0, 11, (BATCH, 6)),
+                     {"cross_entropy": (words, torch.randint(0, 11, (BATCH, 6)))})
+    make_predictions("predictions/map", Map, torch.randn(BATCH, 3, 4, 5).double(),
+                     {"cross_entropy": (F.cross_entropy, torch.randint(0, 7, (BATCH, 4, 5)))})
+    make("padded", Padded, saturated, words_of, torch.randint(0, 11, (BATCH, 6)))
+    small, of_small = torch.randn(3, 4), torch.randint(0, 3, (3,))
+    export("refused/averaging", Trained(Averaging(), F.cross_entropy), small, of_small)
+    export("refused/reading", Trained(Reading(), F.cross_entropy), small, of_small)
+    instance = nn.Sequential(nn.InstanceNorm1d(4, track_running_stats=True), nn.Flatten())
+    export("refused/instance", Trained(instance, F.cross_entropy), small[:, :, None].repeat(1, 1, 3), of_small)
 
 
 if __name__ == "__main__":

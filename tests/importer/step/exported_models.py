@@ -3,7 +3,8 @@ PyTorch does.
 
 Each is exported with its loss in f64, with random weights (seed 0) and without dropout, and one step of it is compared:
 the loss, and the norm of each gradient. ONE_STEP is the program //tests/importer/step:one_step, which runs the step on
-one rank, on two replicas (--dp=2) and with layers over two ranks (--mp=2). Prints a Markdown table and the numbers; exit
+one rank, on two replicas (--dp=2), with layers over two ranks (--mp=2) and by the plan that --search=auto finds for two
+ranks. Prints a Markdown table and the numbers; exit
 code 1 if a model is not read or differs. Needs torch, torchvision, timm, transformers and safetensors from PyPI; no
 weights are downloaded. All take about an hour on two cores.
 
@@ -153,7 +154,7 @@ def compared(name, one_step, folder):
         return ["not compared: it draws random numbers"]
     safetensors.torch.save_file({n: t if t.is_floating_point() else t.int() for n, t in (("x", x), ("y", y))}, inputs)
     answers = []
-    for split in ([], ["2", "1"], ["1", "2"]):
+    for split in ([], ["2", "1"], ["1", "2"], ["found"]):
         ran = subprocess.run([one_step, path, inputs, *split], capture_output=True, text=True)
         if ran.returncode != 0:
             answers.append(ran.stderr.strip().replace(path, "model.pt2").replace("|", "/")[:240])
@@ -173,21 +174,21 @@ def main():
         sys.exit(__doc__)
     torch.set_num_threads(1)
     models = sys.argv[2:] or names()
-    equal = [0, 0, 0]
+    equal = [0, 0, 0, 0]
     read = 0
-    print("| model | one rank | --dp=2 | --mp=2 |\n|---|---|---|---|")
+    print("| model | one rank | --dp=2 | --mp=2 | found plan |\n|---|---|---|---|---|")
     for name in models:
         with tempfile.TemporaryDirectory() as folder:
             try:
                 answers = compared(name, sys.argv[1], folder)
             except Exception as error:
                 answers = [f"not exported: {str(error).splitlines()[0][:160]}"]
-        answers += [""] * (3 - len(answers))
+        answers += [""] * (4 - len(answers))
         read += answers[0].startswith(("equal", "differs"))
         equal = [count + (answer == "equal") for count, answer in zip(equal, answers)]
         print("| " + " | ".join([name, *answers]) + " |", flush=True)
     print(f"\n{read} of {len(models)} read; equal to PyTorch on one rank {equal[0]}, with --dp=2 {equal[1]}, "
-          f"with --mp=2 {equal[2]}")
+          f"with --mp=2 {equal[2]}, by a found plan {equal[3]}")
     sys.exit(0 if min(equal) == len(models) else 1)
 
 

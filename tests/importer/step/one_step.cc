@@ -1,6 +1,7 @@
-// one_step MODEL.pt2 INPUTS.safetensors [REPLICAS PARTS]: one step of an exported program in f64 with its own weights,
-// as JSON: the loss and the norm of each gradient, to be compared with PyTorch's. Inputs are f64 or i32 as PyTorch has
-// them. Exit code 1: one sentence on standard error says what is wrong.
+// one_step MODEL.pt2 INPUTS.safetensors [REPLICAS PARTS | found]: one step of an exported program in f64 with its own
+// weights, as JSON: the loss and the norm of each gradient, to be compared with PyTorch's. Inputs are f64 or i32 as
+// PyTorch has them. `found`: split as --search=auto does for the two cores of cluster two_cores. Exit code 1: one
+// sentence on standard error says what is wrong.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -45,12 +46,12 @@ std::vector<double> ChannelsLast(const std::vector<double>& values, const std::v
 
 absl::Status ErrorOf(const api::Error& error) { return InvalidArgument("{}", error.message); }
 
-absl::StatusOr<nlohmann::json> Step(const std::string& path, const std::string& inputs, int data, int parts) {
+absl::StatusOr<nlohmann::json> Step(const std::string& path, const std::string& inputs, const api::Split& split) {
   ASSIGN_OR_RETURN(const ImportedModel imported, ImportModel(path, Ops()));
   ASSIGN_OR_RETURN(const SafetensorsFile given, LoadSafetensors(inputs));
   auto model = api::Model::FromFile(path);
   if (!model.ok()) return ErrorOf(model.error());
-  auto session = api::Session::Start(*model, {.data = data, .model = parts}, {.f64 = true});
+  auto session = api::Session::Start(*model, split, {.f64 = true});
   if (!session.ok()) return ErrorOf(session.error());
   std::map<std::string, std::vector<double>> doubles;
   api::Fields batch;
@@ -89,12 +90,16 @@ absl::StatusOr<nlohmann::json> Step(const std::string& path, const std::string& 
 }  // namespace partita
 
 int main(int argc, char** argv) {
-  if (argc != 3 && argc != 5) {
-    fmt::print(stderr, "usage: one_step MODEL.pt2 INPUTS.safetensors [REPLICAS PARTS]\n");
+  partita::api::Split split;
+  if (argc == 4 && std::string(argv[3]) == "found") {
+    split = {.search = "auto", .ranks = 2, .cluster = "two_cores"};
+  } else if (argc == 5) {
+    split = {.data = std::atoi(argv[3]), .model = std::atoi(argv[4])};
+  } else if (argc != 3) {
+    fmt::print(stderr, "usage: one_step MODEL.pt2 INPUTS.safetensors [REPLICAS PARTS | found]\n");
     return 2;
   }
-  const auto answer =
-      partita::Step(argv[1], argv[2], argc == 5 ? std::atoi(argv[3]) : 1, argc == 5 ? std::atoi(argv[4]) : 1);
+  const auto answer = partita::Step(argv[1], argv[2], split);
   if (!answer.ok()) {
     fmt::print(stderr, "{}\n", std::string(answer.status().message()));
     return 1;
