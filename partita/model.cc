@@ -2,6 +2,7 @@
 #include "graph/ir/entry_point.h"
 #include "graph/ir/op_definition.h"
 #include "graph/proto_io/proto_io.h"
+#include "graph/read/learning_rate.h"
 #include "graph/read/model_entries.h"
 #include "graph/read/verify_model.h"
 #include "graph/value/node_name.h"
@@ -40,44 +41,13 @@ partita::Optimizer OptimizerOf(const Description& description) {
   return optimizer;
 }
 
-absl::Status SetSchedule(const Attributes& schedule, LearningRate& rate) {
-  const std::map<std::string, std::string*> texts = {{"schedule", &rate.schedule}, {"warmup", &rate.warmup}};
-  const std::map<std::string, double*> numbers = {{"decay", &rate.decay}, {"final", &rate.final}};
-  const std::map<std::string, int64_t*> counts = {{"steps", &rate.steps},
-                                                  {"warmup_steps", &rate.warmup_steps},
-                                                  {"decay_steps", &rate.decay_steps},
-                                                  {"decay_start", &rate.decay_start},
-                                                  {"decay_times", &rate.decay_times}};
-  std::vector<std::string> known;
-  for (const auto& [name, field] : texts) known.push_back(name);
-  for (const auto& [name, field] : numbers) known.push_back(name);
-  for (const auto& [name, field] : counts) known.push_back(name);
-  const auto wrong = [](const std::string& name, const char* needed) {
-    return InvalidArgument("Description::schedule: {} has another type; expected {}", Quoted(name), needed);
-  };
-  for (const auto& [name, value] : schedule) {
-    if (const auto text = texts.find(name); text != texts.end()) {
-      if (!std::holds_alternative<std::string>(value)) return wrong(name, "a text");
-      *text->second = std::get<std::string>(value);
-    } else if (const auto number = numbers.find(name); number != numbers.end()) {
-      if (!std::holds_alternative<double>(value)) return wrong(name, "a floating-point number");
-      *number->second = std::get<double>(value);
-    } else if (const auto count = counts.find(name); count != counts.end()) {
-      if (!std::holds_alternative<int64_t>(value)) return wrong(name, "an integer");
-      *count->second = std::get<int64_t>(value);
-    } else {
-      return InvalidArgument("Description::schedule has no {}{}", Quoted(name), Suggestion(name, known));
-    }
-  }
-  return absl::OkStatus();
-}
-
 absl::StatusOr<partita::Model> Described(const Description& description) {
   partita::Model model;
   model.name = description.name;
   model.optimizer = OptimizerOf(description);
   model.learning_rate.base = description.learning_rate;
-  RETURN_IF_ERROR(SetSchedule(description.schedule, model.learning_rate));
+  RETURN_IF_ERROR(
+      WithContext("Description::schedule", SetSchedule(AttributesOf(description.schedule), model.learning_rate)));
   std::vector<NodeDescription> nodes;
   for (const Node& node : description.nodes) {
     nodes.push_back({node.name, node.op, node.inputs, AttributesOf(node.attributes)});
@@ -93,15 +63,17 @@ absl::StatusOr<partita::Model> Described(const Description& description) {
 
 }  // namespace
 
-Result<Model> Model::Parts::Make(absl::StatusOr<partita::Model> model, const std::string& source) {
+Result<Model> Model::Parts::Make(absl::StatusOr<partita::Model> model, const std::string& source,
+                                 const std::string& loss) {
   if (!model.ok()) return ErrorOf(model.status());
   auto fields = FieldsOf(model->graph);
   if (!fields.ok()) return ErrorOf(fields.status());
-  return Model(std::make_shared<const Parts>(Parts{*std::move(model), *std::move(fields), source}));
+  return Model(std::make_shared<const Parts>(Parts{*std::move(model), *std::move(fields), source, loss}));
 }
 
-Result<Model> Model::FromFile(const std::string& path) {
-  return Guarded<Result<Model>>([&] { return Parts::Make(ReadModelFile(path, Ops()), path); });
+Result<Model> Model::FromFile(const std::string& path, const Import& import) {
+  const ImportOptions options{.loss = import.loss, .frozen_statistics = import.frozen_statistics};
+  return Guarded<Result<Model>>([&] { return Parts::Make(ReadModelFile(path, Ops(), options), path, import.loss); });
 }
 
 Result<Model> Model::FromText(const std::string& pbtxt) {
@@ -115,8 +87,9 @@ Result<Model> Model::FromDescription(const Description& description) {
 }
 
 Result<Model> Model::WithBatch(int64_t batch) const {
-  return Guarded<Result<Model>>(
-      [&]() -> Result<Model> { return Parts::Make(partita::WithBatch(parts_->model, batch, Ops()), parts_->source); });
+  return Guarded<Result<Model>>([&]() -> Result<Model> {
+    return Parts::Make(partita::WithBatch(parts_->model, batch, Ops()), parts_->source, parts_->loss);
+  });
 }
 
 std::vector<Field> Model::fields() const { return parts_->fields; }

@@ -15,8 +15,10 @@ struct Model::Parts {
   partita::Model model;
   std::vector<Field> fields;  // of the graph's inputs
   std::string source;         // where it is from, for messages: a path, or "the text"
+  std::string loss;           // that was added to an exported program, or ""
 
-  static Result<Model> Make(absl::StatusOr<partita::Model> model, const std::string& source);
+  static Result<Model> Make(absl::StatusOr<partita::Model> model, const std::string& source,
+                            const std::string& loss = {});
 };
 
 }  // namespace partita::api

@@ -160,9 +160,15 @@ struct Description {
   std::optional<MovingAverage> average = {};
 };
 
+// How an exported program of PyTorch (.pt2) is read: docs/guide/pytorch.md 1.
+struct Import {
+  std::string loss = {};           // of one that returns predictions: "cross_entropy", "mse", "l1" or "bce_with_logits"
+  bool frozen_statistics = false;  // batch norms may be those of a module in evaluation, and keep their statistics
+};
+
 class Model {
  public:
-  static Result<Model> FromFile(const std::string& path);  // .pbtxt, .textproto, .pb, .pt2
+  static Result<Model> FromFile(const std::string& path, const Import& import = {});  // .pbtxt, .textproto, .pb, .pt2
   static Result<Model> FromText(const std::string& pbtxt);
   static Result<Model> FromDescription(const Description& description);
 

@@ -14,6 +14,7 @@
 #include "partita/convert.h"
 #include "partita/spec_of.h"
 #include "run/host/log.h"
+#include "run/plan/training_settings.h"
 #include "run/start.h"
 #include "runtime/base/check.h"
 #include "runtime/base/number.h"
@@ -24,8 +25,8 @@ namespace partita::api {
 
 namespace {
 
-bool LacksSteps(const partita::Model& model, const Options& options) {
-  return options.steps == 0 && model.learning_rate.steps == 0 && NeedsSteps(model.learning_rate);
+bool LacksSteps(const LearningRate& rate, const Options& options) {
+  return options.steps == 0 && rate.steps == 0 && NeedsSteps(rate);
 }
 
 std::map<std::string, double> ByName(const Metrics& metrics) { return {metrics.begin(), metrics.end()}; }
@@ -43,7 +44,8 @@ Progress ProgressOf(const partita::Progress& progress, int64_t steps) {
 }  // namespace
 
 absl::Status Session::Parts::Start(const Split& split) {
-  ASSIGN_OR_RETURN(const RunSpec spec, SpecOf(model->source, split, options));
+  ASSIGN_OR_RETURN(RunSpec spec, SpecOf(model->source, split, options));
+  if (!model->loss.empty()) spec.mutable_model()->set_loss(model->loss);
   const FailureHandler failed = [failing = failing](const std::string&, const absl::Status& status) {
     failing->Fail(status);
   };
@@ -53,11 +55,15 @@ absl::Status Session::Parts::Start(const Split& split) {
     record = run->record();
     steps = record.training->step;
   } else {
-    partita::Model trained = model->model;
+    ASSIGN_OR_RETURN(trained, WithTrainingSettings(spec, model->model));
+    ForgetTrainingSettings(spec);
     if (options.steps > 0) trained.learning_rate.steps = options.steps;
+    partita::Model planned = trained;
     // Any length will do where nothing is trained; Ready sees to it that nothing is.
-    if (LacksSteps(model->model, options)) trained.learning_rate.steps = trained.learning_rate.warmup_steps + 1;
-    ASSIGN_OR_RETURN(const RunPlan plan, PlanRun(spec, {}, std::move(trained)));
+    if (LacksSteps(trained.learning_rate, options)) {
+      planned.learning_rate.steps = trained.learning_rate.warmup_steps + 1;
+    }
+    ASSIGN_OR_RETURN(const RunPlan plan, PlanRun(spec, {}, std::move(planned)));
     ASSIGN_OR_RETURN(Program program,
                      partita::ProgramOf(spec, plan, {.predictions = options.predict, .trains = options.train}));
     ASSIGN_OR_RETURN(own, StartSession(spec, plan, {}, std::move(program), std::nullopt, failed));
@@ -69,11 +75,11 @@ absl::Status Session::Parts::Start(const Split& split) {
 
 // The entry point is there, and can run.
 absl::Status Session::Parts::Ready(const std::string& entry) const {
-  if (entry == kTrainEntry && Has(entry) && LacksSteps(model->model, options)) {
+  if (entry == kTrainEntry && Has(entry) && LacksSteps(trained.learning_rate, options)) {
     return InvalidArgument(
         "Options::steps is 0; expected the number of steps of the whole run, which schedule '{}' of the learning rate "
         "needs",
-        model->model.learning_rate.schedule);
+        trained.learning_rate.schedule);
   }
   if (entry == kTrainEntry && run != nullptr) {
     return InvalidArgument("the session trains on Options::data, by Fit; start one without data to give it batches");
@@ -289,8 +295,6 @@ absl::StatusOr<ModelRecord> Session::Parts::Record() const {
   if (!model->fields.empty()) now.training->run["batch"] = fmt::to_string(model->fields[0].shape[0]);
   now.training->run["seed"] = fmt::to_string(options.seed);
   now.training->recipe["precision"] = options.f64 ? "f64" : options.mixed_precision ? "bf16" : "f32";
-  partita::Model trained = model->model;
-  if (options.steps > 0) trained.learning_rate.steps = options.steps;
   AddRecipe(trained, Ops().optimizers(), *now.training);
   return now;
 }

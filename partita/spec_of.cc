@@ -14,7 +14,8 @@ namespace {
 // What the library has instead: results are returned, lines go to SetLog.
 bool IsOfPrograms(const FlagDefinition& flag) {
   const auto* const message = flag.path.back()->containing_type();
-  return message == OutputSpec::descriptor() || message == GeneralSpec::descriptor() || flag.name == "save-strategy";
+  return message == OutputSpec::descriptor() || message == GeneralSpec::descriptor() || flag.name == "save-strategy" ||
+         flag.name == "loss";  // Import has it
 }
 
 std::vector<FlagDefinition> SettingsOfRuns() {

@@ -93,7 +93,7 @@ absl::StatusOr<std::unique_ptr<Session>> StartSession(const RunSpec& spec, const
   if (loaded) {
     ASSIGN_OR_RETURN(states, std::move(loaded->file).Check(program, loaded->states));
   } else if (IsExportedProgram(spec.model().graph())) {
-    ASSIGN_OR_RETURN(exported, ExportedWeights::Open(spec.model().graph(), plan.model, program));
+    ASSIGN_OR_RETURN(exported, ExportedWeights::Open(spec, plan.model, program));
     states = exported->states();
   }
   ASSIGN_OR_RETURN(std::unique_ptr<Session> session,

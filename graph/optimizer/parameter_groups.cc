@@ -58,6 +58,17 @@ absl::StatusOr<std::vector<int>> GroupsOf(const Optimizer& optimizer, const std:
   return groups;
 }
 
+absl::StatusOr<std::vector<bool>> MatchingNames(const std::vector<std::string>& patterns,
+                                                const std::vector<std::string>& names) {
+  std::vector<bool> any(names.size(), false);
+  int64_t comparisons = kMostComparisons;
+  for (const std::string& pattern : patterns) {
+    ASSIGN_OR_RETURN(const std::vector<bool> matching, Matching("pattern", pattern, names, comparisons));
+    for (size_t i = 0; i < names.size(); ++i) any[i] = any[i] || matching[i];
+  }
+  return any;
+}
+
 absl::StatusOr<std::vector<bool>> Averaged(const Optimizer& optimizer, const std::vector<std::string>& names) {
   if (!optimizer.average) return std::vector<bool>(names.size(), false);
   int64_t comparisons = kMostComparisons;

@@ -20,6 +20,10 @@ double GradientScale(const ParameterGroup& group);
 // matches no name ("did you mean"), or patterns that take too long to compare.
 absl::StatusOr<std::vector<int>> GroupsOf(const Optimizer& optimizer, const std::vector<std::string>& parameters);
 
+// Whether each name matches one of the patterns. The same errors.
+absl::StatusOr<std::vector<bool>> MatchingNames(const std::vector<std::string>& patterns,
+                                                const std::vector<std::string>& names);
+
 // Whether each tensor has a moving average. `names`: of parameters and running statistics. The same errors.
 absl::StatusOr<std::vector<bool>> Averaged(const Optimizer& optimizer, const std::vector<std::string>& names);
 

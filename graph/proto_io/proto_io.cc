@@ -3,6 +3,7 @@
 #include "graph/proto_io/proto_io_attributes.h"
 #include "graph/proto_io/proto_io_optimizer.h"
 #include "graph/read/graph_assembler.h"
+#include "graph/read/learning_rate.h"
 #include "graph/read/model_entries.h"
 #include "graph/read/verify_model.h"
 #include "graph/value/node_name.h"

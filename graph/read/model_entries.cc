@@ -237,12 +237,6 @@ absl::StatusOr<Graph> GraphOf(const ModelEntry& entry, const NodeList& nodes,
   return BuildGraph(InSizes(trained, entry), results.loss, results.metrics, registry, results.further_losses);
 }
 
-ResultDescription DescribeResults(const Graph& graph) {
-  ResultDescription results{graph.value(graph.loss).name, {}, DescribeFurtherLosses(graph)};
-  for (const ValueId metric : graph.metrics) results.metrics.push_back(graph.value(metric).name);
-  return results;
-}
-
 }  // namespace
 
 absl::Status BuildGraphs(const std::vector<NodeDescription>& nodes, const ResultDescription& results,
@@ -277,6 +271,12 @@ std::vector<NodeDescription> DescribeNodes(const Model& model) {
     }
   }
   return nodes;
+}
+
+ResultDescription DescribeResults(const Graph& graph) {
+  ResultDescription results{graph.value(graph.loss).name, {}, DescribeFurtherLosses(graph)};
+  for (const ValueId metric : graph.metrics) results.metrics.push_back(graph.value(metric).name);
+  return results;
 }
 
 absl::Status AddEntries(std::vector<ModelEntry> entries, std::vector<NodeDescription> nodes, const OpRegistry& registry,

@@ -32,8 +32,9 @@ absl::Status BuildGraphs(const std::vector<NodeDescription>& nodes, const Result
 absl::Status AddEntries(std::vector<ModelEntry> entries, std::vector<NodeDescription> nodes, const OpRegistry& registry,
                         Model& model);
 
-// The reverse: the nodes of all graphs, once each.
+// The reverse: the nodes of all graphs, once each, and what is trained.
 std::vector<NodeDescription> DescribeNodes(const Model& model);
+ResultDescription DescribeResults(const Graph& graph);
 
 // The same model for another batch: that of its graph and of all entries.
 absl::StatusOr<Model> WithBatch(const Model& model, int64_t batch, const OpRegistry& registry);

@@ -9,7 +9,7 @@
 #include "graph/ir/op_definition.h"
 #include "graph/optimizer/optimizer.h"
 #include "graph/optimizer/parameter_groups.h"
-#include "graph/value/limits.h"
+#include "graph/read/learning_rate.h"
 #include "graph/value/node_name.h"
 #include "runtime/base/status.h"
 
@@ -139,11 +139,6 @@ absl::Status CheckUpdates(const Graph& graph) {
   return absl::OkStatus();
 }
 
-absl::Status CheckSteps(const char* field, int64_t value, int64_t least) {
-  if (value >= least && value <= kMostSteps) return absl::OkStatus();
-  return InvalidArgument("{} is {}; {} to {} are allowed", field, value, least, kMostSteps);
-}
-
 // That nodes give new values as a batch passes them: running statistics.
 std::vector<ValueId> UpdatedStates(const Graph& graph) {
   std::vector<ValueId> states;
@@ -153,25 +148,6 @@ std::vector<ValueId> UpdatedStates(const Graph& graph) {
     }
   }
   return states;
-}
-
-absl::Status CheckWord(const char* field, const std::string& word, const std::vector<std::string>& known) {
-  if (std::ranges::find(known, word) != known.end()) return absl::OkStatus();
-  return InvalidArgument("{} is {}, which is unknown{}", field, Quoted(word), Suggestion(word, known));
-}
-
-absl::Status CheckWarmup(const LearningRate& rate) {
-  RETURN_IF_ERROR(CheckWord("learning_rate.warmup", rate.warmup, {"linear", "exponential"}));
-  RETURN_IF_ERROR(CheckSteps("learning_rate.warmup_steps", rate.warmup_steps, 0));
-  if (rate.steps > 0 && rate.warmup_steps >= rate.steps) {
-    return InvalidArgument("learning_rate.warmup_steps is {}; less than learning_rate.steps ({}) is allowed",
-                           rate.warmup_steps, rate.steps);
-  }
-  if (rate.schedule == "one_cycle" && rate.warmup_steps > 0) {
-    return InvalidArgument("learning_rate.warmup_steps is {}; one_cycle has a warm-up of its own, so 0 is allowed",
-                           rate.warmup_steps);
-  }
-  return absl::OkStatus();
 }
 
 }  // namespace
@@ -203,28 +179,6 @@ absl::Status VerifyPatterns(const Graph& graph, const Optimizer& optimizer) {
   for (const ValueId state : UpdatedStates(graph)) averaged.push_back(graph.value(state).name);
   RETURN_IF_ERROR(GroupsOf(optimizer, parameters).status());
   return Averaged(optimizer, averaged).status();
-}
-
-absl::Status VerifyLearningRate(const LearningRate& rate) {
-  RETURN_IF_ERROR(
-      CheckWord("learning_rate.schedule", rate.schedule,
-                {"constant", "step", "exponential", "halving", "inverse_square_root", "cosine", "one_cycle"}));
-  RETURN_IF_ERROR(CheckRange("learning_rate.base", rate.base, 0));
-  RETURN_IF_ERROR(CheckRange("learning_rate.final", rate.final, 0));
-  RETURN_IF_ERROR(CheckSteps("learning_rate.steps", rate.steps, 0));
-  RETURN_IF_ERROR(CheckWarmup(rate));
-  if (rate.schedule == "halving") {
-    RETURN_IF_ERROR(CheckSteps("learning_rate.decay_start", rate.decay_start, rate.warmup_steps));
-    RETURN_IF_ERROR(CheckSteps("learning_rate.decay_times", rate.decay_times, 1));
-    return CheckSteps("learning_rate.decay_steps", rate.decay_steps, 1);
-  }
-  if (rate.schedule == "step" || rate.schedule == "exponential") {
-    if (!(rate.decay > 0 && rate.decay <= 1)) {
-      return InvalidArgument("learning_rate.decay is {}; more than 0 and at most 1 is allowed", rate.decay);
-    }
-    return CheckSteps("learning_rate.decay_steps", rate.decay_steps, 1);
-  }
-  return absl::OkStatus();
 }
 
 absl::Status VerifyModel(const Model& model, const OpRegistry& registry) {

@@ -20,9 +20,6 @@ absl::Status VerifyForward(const Graph& graph);
 // The first of these alone, also of a graph that only computes.
 absl::Status VerifyFields(const Graph& graph);
 
-// Ranges of the schedule's numbers; names the field.
-absl::Status VerifyLearningRate(const LearningRate& rate);
-
 // Patterns of the optimizer that match nothing of the graph ("did you mean").
 absl::Status VerifyPatterns(const Graph& graph, const Optimizer& optimizer);
 

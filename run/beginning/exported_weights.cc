@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <filesystem>
+#include <string>
 #include <system_error>
 #include <utility>
 
@@ -47,9 +48,11 @@ struct ExportedWeights::TemporaryFile {
   std::string path;
 };
 
-absl::StatusOr<ExportedWeights> ExportedWeights::Open(const std::string& path, const Model& model,
-                                                      const Program& program) {
-  ASSIGN_OR_RETURN(const ImportedModel imported, ImportModel(path, Ops()));
+absl::StatusOr<ExportedWeights> ExportedWeights::Open(const RunSpec& spec, const Model& model, const Program& program) {
+  const std::string& path = spec.model().graph();
+  // Its weights are the same whether statistics are frozen or not.
+  ASSIGN_OR_RETURN(const ImportedModel imported,
+                   ImportModel(path, Ops(), {.loss = spec.model().loss(), .frozen_statistics = true}));
   const auto file = std::make_shared<const TemporaryFile>(TemporaryPath());
   const absl::Status saved = SaveWeights(imported, file->path, PrecisionOf(program));
   if (!saved.ok()) return WithContext(fmt::format("the weights of {}", path), saved);

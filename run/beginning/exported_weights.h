@@ -3,11 +3,11 @@
 #define PARTITA_RUN_BEGINNING_EXPORTED_WEIGHTS_H_
 
 #include <memory>
-#include <string>
 
 #include "absl/status/statusor.h"
 #include "graph/ir/model.h"
 #include "graph/ir/program.h"
+#include "proto/run.pb.h"
 #include "runtime/checkpoint/checked_file.h"
 
 namespace partita {
@@ -16,9 +16,9 @@ namespace partita {
 // with the object.
 class ExportedWeights {
  public:
-  // kInvalidArgument: `path` is no exported program, or not that of the model. kUnavailable and others: the file cannot
-  // be written, there is no room for it.
-  static absl::StatusOr<ExportedWeights> Open(const std::string& path, const Model& model, const Program& program);
+  // kInvalidArgument: the graph of `spec` is no exported program, or not that of the model. kUnavailable and others:
+  // the file cannot be written, there is no room for it.
+  static absl::StatusOr<ExportedWeights> Open(const RunSpec& spec, const Model& model, const Program& program);
 
   const CheckedFile& states() const { return states_; }
 

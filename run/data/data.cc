@@ -32,6 +32,9 @@ absl::Status CheckNeeds(const std::string& source, const DataRequest& request, c
 }
 
 absl::StatusOr<ArrayRequest> ArraysFor(const RunSpec& spec, const Graph& graph, const DataRequest& request) {
+  if (spec.dataset().has_pixel_statistics()) {
+    return FlagError("flag --pixel-statistics is for images; arrays and texts are taken as they are");
+  }
   const Augmentation& augmentation = request.augmentation;
   if (augmentation.flip || augmentation.shift > 0) {
     return FlagError("flag --{} is for folders of images; arrays and texts are taken as they are",
@@ -47,6 +50,12 @@ absl::StatusOr<ArrayRequest> ArraysFor(const RunSpec& spec, const Graph& graph, 
   return arrays;
 }
 
+absl::StatusOr<ImageRequest> ImagesFor(const RunSpec& spec, ImageInputs inputs) {
+  ImageRequest image{std::move(inputs), FloatingType(spec), SeedOf(spec)};
+  ASSIGN_OR_RETURN(image.normalization, PixelStatistics(spec, image.inputs.shape().channels));
+  return image;
+}
+
 // Of labelled images if the graph is for them.
 absl::StatusOr<TrainingData> MockData(const RunSpec& spec, const Graph& graph, const DataRequest& request) {
   absl::StatusOr<ImageInputs> inputs = FindImageInputs(graph);
@@ -54,7 +63,7 @@ absl::StatusOr<TrainingData> MockData(const RunSpec& spec, const Graph& graph, c
     ASSIGN_OR_RETURN(const ArrayRequest arrays, ArraysFor(spec, graph, request));
     return SyntheticData(arrays);
   }
-  const ImageRequest image{*std::move(inputs), FloatingType(spec), SeedOf(spec)};
+  ASSIGN_OR_RETURN(const ImageRequest image, ImagesFor(spec, *std::move(inputs)));
   ASSIGN_OR_RETURN(ImageSets sets, MockImages(image));
   return ImageData("mock data", std::move(sets), image, request);
 }
@@ -116,11 +125,12 @@ absl::StatusOr<TrainingData> DataOf(const std::string& path, const RunSpec& spec
     if (!pictures && spec.dataset().has_data()) RETURN_IF_ERROR(CheckHoldsImages(path));
     return WithContext(spec.model().graph(), inputs.status());
   }
-  const ImageRequest image{*std::move(inputs), FloatingType(spec), SeedOf(spec)};
+  ASSIGN_OR_RETURN(const ImageRequest image, ImagesFor(spec, *std::move(inputs)));
   if (pictures) return PictureData(path, spec, image, request);
   if (spec.dataset().has_data()) RETURN_IF_ERROR(CheckHoldsImages(path));
   // Without a model the mean and deviation of pixels are measured on training images.
-  const NeededSets needed = {request.training != Need::kNo || !request.preprocessing, request.test != Need::kNo};
+  const bool measures = !request.preprocessing && !image.normalization;
+  const NeededSets needed = {request.training != Need::kNo || measures, request.test != Need::kNo};
   ASSIGN_OR_RETURN(ImageSets sets, LoadMnistFolder(path, image.inputs.classes, needed));
   return ImageData(path, std::move(sets), image, request);
 }

@@ -1,9 +1,17 @@
 #include "run/data/image_data.h"
 
+#include <fmt/ranges.h>
+
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "graph/ir/generated_name.h"
+#include "graph/value/node_name.h"
 #include "run/plan/pixel_forms.h"
+#include "run/spec/flag.h"
+#include "run/spec/spec_error.h"
+#include "runtime/base/number.h"
 #include "runtime/base/status.h"
 #include "runtime/data/image_batches.h"
 
@@ -13,8 +21,9 @@ namespace {
 constexpr int64_t kMockBatches = 50;
 
 absl::StatusOr<Normalization> NormalizationOf(const std::string& source, const ImageSets& sets,
-                                              const DataRequest& request) {
-  if (request.preprocessing) return request.preprocessing->normalization;
+                                              const ImageRequest& image, const DataRequest& request) {
+  ASSIGN_OR_RETURN(std::optional<Normalization> known, KnownNormalization(image, request));
+  if (known) return *std::move(known);
   if (sets.train) return MeasureNormalization(*sets.train);
   return InvalidArgument("{}: there are no training images, on which the mean and deviation of pixels are measured",
                          source);
@@ -31,6 +40,51 @@ std::string DigestOf(const std::optional<ImageDataset>& set) {
 }
 
 }  // namespace
+
+absl::StatusOr<std::optional<Normalization>> PixelStatistics(const RunSpec& spec, int64_t channels) {
+  if (!spec.dataset().has_pixel_statistics()) return std::nullopt;
+  const std::string& text = spec.dataset().pixel_statistics();
+  const auto equal = [channels](double mean, double deviation) {
+    const auto count = static_cast<size_t>(channels);
+    return Normalization{std::vector(count, mean), std::vector(count, deviation)};
+  };
+  if (text == "unit") return NoNormalization(channels);
+  if (text == "centered") return equal(0.5, 0.5);
+  const bool imagenet = text == "imagenet";
+  // Of torchvision's models, in units of 1 = white.
+  Normalization result{{0.485, 0.456, 0.406}, {0.229, 0.224, 0.225}};
+  if (!imagenet) {
+    const size_t colon = text.find(':');
+    const absl::Status unknown = FlagError(
+        "flag --pixel-statistics is {}; expected imagenet, centered, unit, or means and deviations as "
+        "0.5,0.4,0.4:0.2,0.2,0.2",
+        Quoted(text));
+    if (colon == std::string::npos) return unknown;
+    result = {};
+    for (const auto& [part, numbers] :
+         {std::pair(text.substr(0, colon), &result.mean), std::pair(text.substr(colon + 1), &result.deviation)}) {
+      for (const std::string& word : ListOf(part)) {
+        const std::optional<double> number = NumberOf<double>(word);
+        if (!number) return unknown;
+        numbers->push_back(*number);
+      }
+    }
+  }
+  const absl::Status fits = CheckNormalization(result, channels);
+  if (!fits.ok()) return FlagError("flag --pixel-statistics is {}: {}", Quoted(text), std::string(fits.message()));
+  return result;
+}
+
+absl::StatusOr<std::optional<Normalization>> KnownNormalization(const ImageRequest& image, const DataRequest& request) {
+  if (!request.preprocessing) return image.normalization;
+  const Normalization& model = request.preprocessing->normalization;
+  if (image.normalization &&
+      (image.normalization->mean != model.mean || image.normalization->deviation != model.deviation)) {
+    return FlagError("flag --pixel-statistics differs from what the model was trained with: mean {}, deviation {}",
+                     fmt::join(model.mean, ","), fmt::join(model.deviation, ","));
+  }
+  return model;
+}
 
 absl::StatusOr<ImageSets> MockImages(const ImageRequest& image) {
   const ImageInputs& inputs = image.inputs;
@@ -51,7 +105,7 @@ absl::StatusOr<TrainingData> ImageData(const std::string& source, ImageSets sets
   ImageBatchOptions options;
   options.batch_rows = image.inputs.batch();
   options.seed = image.seed;
-  ASSIGN_OR_RETURN(options.normalization, NormalizationOf(source, sets, request));
+  ASSIGN_OR_RETURN(options.normalization, NormalizationOf(source, sets, image, request));
   const DType pixels = PixelTypeOf(image.inputs, options.normalization, image.floating);
   options.fields = {image.inputs.images, image.inputs.labels, kSampleWeightName, pixels, image.floating};
   TrainingData data;

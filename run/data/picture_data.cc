@@ -74,7 +74,8 @@ void TellOfBadFiles(const std::string& path, const BadFiles& bad) {
 }
 
 absl::StatusOr<PictureSets> Scan(const std::string& path, const RunSpec& spec, const PictureBatchOptions& options,
-                                 const ImageInputs& inputs, const DataRequest& request, DecodeThreads& threads) {
+                                 const ImageRequest& image, const DataRequest& request, DecodeThreads& threads) {
+  const ImageInputs& inputs = image.inputs;
   ScanOptions scan{options.bad_files, spec.dataset().pictures().test_share()};
   if (request.preprocessing) scan.classes = request.preprocessing->class_names;
   scan.labelled = !request.reads || request.reads(inputs.labels);
@@ -82,7 +83,7 @@ absl::StatusOr<PictureSets> Scan(const std::string& path, const RunSpec& spec, c
   scan.decode_bytes = DecodeBytes(spec);
   scan.one_class = request.preprocessing.has_value();
   // Without a model the mean and deviation of pixels are measured on training pictures.
-  scan.train = request.training != Need::kNo || !request.preprocessing;
+  scan.train = request.training != Need::kNo || (!request.preprocessing && !image.normalization);
   scan.test = request.test != Need::kNo;
   ASSIGN_OR_RETURN(PictureSets sets, ShardsOf(path).empty() ? ScanPictureFolder(path, scan, threads)
                                                             : ScanPictureShards(path, scan, threads));
@@ -143,15 +144,16 @@ absl::StatusOr<TrainingData> PictureData(const std::string& path, const RunSpec&
                                          const DataRequest& request) {
   ASSIGN_OR_RETURN(PictureBatchOptions options, OptionsOf(spec, image, request));
   ASSIGN_OR_RETURN(const Threads threads, DecodeThreads::Start(ThreadsOf(spec)));
-  ASSIGN_OR_RETURN(PictureSets sets, Scan(path, spec, options, image.inputs, request, *threads));
+  ASSIGN_OR_RETURN(PictureSets sets, Scan(path, spec, options, image, request, *threads));
   // What training would meet only behind an epoch is told before it; an evaluation meets it at once.
   const bool looks = options.bad_files == BadFilePolicy::kSkip || request.training != Need::kNo;
   if (looks && request.test != Need::kNo) {
     RETURN_IF_ERROR(DropDamaged(sets.test, *threads, sets.bad));
   }
   TellOfBadFiles(path, sets.bad);
-  if (request.preprocessing) {
-    options.normalization = request.preprocessing->normalization;
+  ASSIGN_OR_RETURN(std::optional<Normalization> known, KnownNormalization(image, request));
+  if (known) {
+    options.normalization = *std::move(known);
   } else {
     ASSIGN_OR_RETURN(options.normalization, Measure(path, sets, options, *threads));
   }

@@ -7,6 +7,7 @@
 #include "ops/registry.h"
 #include "partitioner/data_model_strategy.h"
 #include "run/plan/chosen_strategy.h"
+#include "run/plan/training_settings.h"
 #include "run/spec/flag.h"
 #include "run/spec/spec_error.h"
 #include "runtime/base/number.h"
@@ -75,7 +76,7 @@ absl::StatusOr<Strategy> StrategyOfSizes(const RunSpec& spec, const Graph& forwa
 }  // namespace
 
 absl::StatusOr<Model> ReadModel(const RunSpec& spec) {
-  ASSIGN_OR_RETURN(Model model, ReadModelFile(spec.model().graph(), Ops()));
+  ASSIGN_OR_RETURN(Model model, ReadModelFile(spec.model().graph(), Ops(), ImportOptionsOf(spec)));
   return Sized(spec, std::move(model));
 }
 
@@ -87,8 +88,7 @@ absl::StatusOr<Model> Sized(const RunSpec& spec, Model model) {
     }
     model = *std::move(sized);
   }
-  if (spec.model().has_learning_rate()) model.learning_rate.base = spec.model().learning_rate();
-  return model;
+  return WithTrainingSettings(spec, std::move(model));
 }
 
 void AssumeScheduleLength(Model& model) { SetScheduleLength(1, model.learning_rate); }

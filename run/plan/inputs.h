@@ -14,9 +14,9 @@
 
 namespace partita {
 
-// The graph that the command's argument names, with --batch and --learning-rate over it.
+// The graph that the command's argument names, with --batch and what flags say of its training over it.
 absl::StatusOr<Model> ReadModel(const RunSpec& spec);
-// Applies --batch and --learning-rate to a model that the caller has.
+// Applies --batch and what flags say of training to a model that the caller has.
 absl::StatusOr<Model> Sized(const RunSpec& spec, Model model);
 
 // For commands that train nothing: a learning-rate schedule whose length only a training run gives gets some length.

@@ -32,6 +32,7 @@ constexpr Required kRequired[] = {
     {"decode", "output", "a line for each sample"},
     {"decode", "data", "a folder with a vocabulary.txt"},
     {"evaluate predict", "load", "what train --save wrote"},
+    {"fit", "on", "number and kind of devices, as 8xH100"},
     {"predict", "output", "the predictions, as .npy or .csv"},
     {"score", "references", "what is right, line by line"},
     {"sweep", "cluster profile", "the machines that are planned for"},
@@ -64,6 +65,7 @@ constexpr Need kNeeds[] = {
     {"", "launch-each", "device=cuda", "only a GPU replays a step"},
     // Beginnings and what is saved.
     {"", "load-weights-only", "load", "it says what is taken from that file"},
+    {"train verify", "optimizer", "learning-rate", "the rate that fits one optimizer does not fit another"},
     {"", "checkpoint-every", "checkpoint", "the folder that checkpoints are written to"},
     {"", "keep", "checkpoint", "the folder that checkpoints are written to"},
     {"", "save-every!=0", "save", "it says how often that file is written"},

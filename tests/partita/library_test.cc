@@ -376,6 +376,37 @@ TEST(Library, PredictsByEveryShippedGraphWithoutSteps) {
   EXPECT_THAT(Session::Start(*model, {}, {.steps = -1}).error().message, HasSubstr("Options::steps is -1"));
 }
 
+// What is frozen by a setting is what a rate of 0 leaves alone, but for what that costs; over 2 x 2 ranks too.
+TEST(Library, FreezesParametersBySettings) {
+  Description still = TwoLayers();
+  still.groups = {{.pattern = "w1", .rate = 0}};
+  const std::map<std::string, std::string> settings = {{"freeze", "w1"}};
+  for (const Split& split : {Split{}, Split{.data = 2, .model = 2}}) {
+    Session frozen = Start(split, {.f64 = true, .settings = settings});
+    Session trained = Start({}, {.f64 = true}, still);
+    const std::vector<std::byte> before = frozen.Read("w1")->bytes;
+    const std::vector<std::string> states = frozen.states();
+    EXPECT_EQ(std::ranges::find(states, "w1@momentum"), states.end());
+    for (int step = 0; step < 3; ++step) {
+      const Data data(step);
+      const std::vector<double> x(data.x.begin(), data.x.end());
+      const Fields fields = {{"x", {Type::kF64, {kBatch, 6}, x.data()}},
+                             {"labels", {Type::kI32, {kBatch}, data.labels.data()}}};
+      const Result<StepResult> found = frozen.Train(fields), wanted = trained.Train(fields);
+      ASSERT_TRUE(found.ok() && wanted.ok());
+      EXPECT_NEAR(found->loss, wanted->loss, 1e-14);
+    }
+    EXPECT_EQ(frozen.Read("w1")->bytes, before);
+    const auto doubles = [](const std::vector<std::byte>& bytes) {
+      std::vector<double> numbers(bytes.size() / sizeof(double));
+      std::memcpy(numbers.data(), bytes.data(), bytes.size());
+      return numbers;
+    };
+    EXPECT_THAT(doubles(frozen.Read("w2")->bytes),
+                testing::Pointwise(testing::DoubleNear(1e-14), doubles(trained.Read("w2")->bytes)));
+  }
+}
+
 std::string ContentsOf(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};

@@ -205,7 +205,7 @@ ARROWS = {
 
     # The library's one face.
     "partita": "runtime/base proto graph/value graph/ir graph/read graph/proto_io importer ops ops/values runtime/api" +
-               " runtime/api/rank runtime/train run run/spec run/host run/train",
+               " runtime/api/rank runtime/train run run/spec run/host run/plan run/train",
 }
 
 def includers():

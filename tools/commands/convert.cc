@@ -8,6 +8,7 @@
 #include "graph/proto_io/proto_io_message.h"
 #include "importer/import_model.h"
 #include "ops/registry.h"
+#include "run/plan/training_settings.h"
 #include "runtime/base/number.h"
 #include "runtime/base/status.h"
 #include "runtime/checkpoint/sharded/checkpoint_folder.h"
@@ -20,7 +21,8 @@ namespace {
 // The graph of an exported program, or its weights, by the ending of --output; those of --load as PyTorch has them.
 absl::StatusOr<int> ConvertExported(const ContextOf<RunSpec>& context) {
   const std::string& output = context.spec.predict().output();
-  ASSIGN_OR_RETURN(const ImportedModel imported, ImportModel(context.spec.model().graph(), Ops()));
+  ASSIGN_OR_RETURN(const ImportedModel imported,
+                   ImportModel(context.spec.model().graph(), Ops(), ImportOptionsOf(context.spec)));
   if (context.spec.model().has_load()) {
     ASSIGN_OR_RETURN(const SafetensorsFile trained, LoadSafetensors(context.spec.model().load()));
     RETURN_IF_ERROR(SaveForPyTorch(imported, trained, output));

@@ -3,10 +3,12 @@
 
 #include "graph/ir/entry_point.h"
 #include "graph/passes/drop_unused.h"
+#include "graph/read/predicted_value.h"
 #include "run/beginning/beginning.h"
 #include "run/beginning/loaded_model.h"
 #include "run/data/data.h"
 #include "run/plan/pixel_forms.h"
+#include "run/spec/spec_error.h"
 #include "run/start.h"
 #include "runtime/base/number.h"
 #include "runtime/base/status.h"
@@ -23,11 +25,13 @@
 namespace partita {
 namespace {
 
-// --value, or what the loss looks at first.
-std::string PredictedValue(const RunSpec& spec, const Graph& graph) {
+// --value, or what the graph predicts.
+absl::StatusOr<std::string> PredictedValue(const RunSpec& spec, const Graph& graph) {
   if (spec.predict().has_value()) return spec.predict().value();
-  const Node& loss = graph.node(graph.value(graph.loss).producer);
-  return graph.value(loss.inputs[0]).name;
+  const ValueId value = PredictedValueOf(graph);
+  if (value != kNoValue) return graph.value(value).name;
+  return FlagError("predict needs --value=TEXT: the loss of {} is made of several values; show lists their names",
+                   spec.model().graph());
 }
 
 // The fields of inputs that a value of the graph depends on.
@@ -51,7 +55,7 @@ absl::StatusOr<int> RunPredict(const ContextOf<RunSpec>& context) {
   const RunSpec& spec = context.spec;
   ASSIGN_OR_RETURN(const RunPlan plan, PlanRun(spec, {.trains = false}));
   const Model& model = plan.model;
-  const std::string value = PredictedValue(spec, model.graph);
+  ASSIGN_OR_RETURN(const std::string value, PredictedValue(spec, model.graph));
   ASSIGN_OR_RETURN(const std::set<std::string> fields, FieldsOf(spec, model.graph, value));
   ASSIGN_OR_RETURN(std::optional<LoadedModel> loaded, OpenLoaded(spec, model, /*trains=*/false));
   const std::optional<Beginning> beginning =

@@ -2,7 +2,9 @@
 #include <nlohmann/json.hpp>
 
 #include "graph/ir/node_flops.h"
+#include "importer/import_model.h"
 #include "partitioner/choose/ranked_finalists.h"
+#include "run/beginning/exported_weights.h"
 #include "run/data/data.h"
 #include "run/plan/pixel_forms.h"
 #include "run/plan/run_options.h"
@@ -11,6 +13,7 @@
 #include "runtime/base/number.h"
 #include "runtime/train/batch_feed.h"
 #include "runtime/train/evaluator.h"
+#include "runtime/train/model_file.h"
 #include "runtime/train/trainer.h"
 #include "tools/commands/commands.h"
 #include "tools/commands/output/strategy_file.h"
@@ -167,6 +170,11 @@ absl::StatusOr<Started> Start(const RunSpec& spec, const RunPlan& planned, const
   verify.reference_every_step = started.reference.every_step;
   ASSIGN_OR_RETURN(started.verifier,
                    PlanVerifier::Start(std::move(serial), std::move(plan), verify, started.reference.program));
+  for (Session* const side : {&started.verifier->serial(), &started.verifier->plan()}) {
+    if (!IsExportedProgram(spec.model().graph())) break;
+    ASSIGN_OR_RETURN(const ExportedWeights weights, ExportedWeights::Open(spec, model, side->program()));
+    RETURN_IF_ERROR(LoadStates(*side, weights.states()));
+  }
   return started;
 }
 
