@@ -8,9 +8,9 @@ namespace partita {
 
 std::vector<Command> TrainerCommands() {
   return {
-      TrainCommand(),  EvaluateCommand(),   PredictCommand(), DecodeCommand(),    ScoreCommand(),  ConvertCommand(),
-      LaunchCommand(), PostMortemCommand(), PlanCommand(),    CalibrateCommand(), OracleCommand(), VerifyCommand(),
-      CheckCommand(),  ShowCommand(),       SweepCommand(),   VersionCommand(),
+      TrainCommand(),  EvaluateCommand(),   PredictCommand(), DecodeCommand(), ScoreCommand(),     ConvertCommand(),
+      LaunchCommand(), PostMortemCommand(), PlanCommand(),    FitCommand(),    CalibrateCommand(), OracleCommand(),
+      VerifyCommand(), CheckCommand(),      ShowCommand(),    SweepCommand(),  VersionCommand(),
   };
 }
 

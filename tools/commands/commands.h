@@ -16,6 +16,7 @@ Command CheckCommand();       // check.cc
 Command ConvertCommand();     // convert.cc
 Command DecodeCommand();      // decode.cc
 Command EvaluateCommand();    // evaluate.cc
+Command FitCommand();         // fit.cc
 Command LaunchCommand();      // launch.cc
 Command OracleCommand();      // oracle.cc
 Command PlanCommand();        // plan.cc

@@ -50,6 +50,25 @@ class Pictures(TrainerCase):
         self.refused(2, "--resize is 30; the model that is loaded was trained on pictures scaled to a shorter side of 34",
                      *evaluate, "--resize=30", f"--data={self.path('other')}", MLP)
 
+    def test_statistics_of_pixels_that_are_given(self):
+        report, model = self.learn("--pixel-statistics=0.485:0.225")
+        self.assertIn(b'"partita.mean":"0.485"', model)
+        self.assertIn(b'"partita.deviation":"0.225"', model)
+        evaluate = ("evaluate", "--batch=16", "--load=model.safetensors", "--format=json", f"--data={self.data}")
+        for flags in ((), ("--pixel-statistics=0.485:0.225",)):
+            done = self.call(*evaluate, *flags, MLP)
+            self.assertEqual(json.loads(done.stdout)["test_loss"], report["test_loss"])
+        self.refused(2, "differs from what the model was trained with: mean 0.485, deviation 0.225", *evaluate,
+                     "--pixel-statistics=unit", MLP)
+        train = ("train", f"--data={self.data}", "--batch=16", "--steps=1")
+        for value, says in [("imagenet", "found 3 means and 3 deviations, the images have 1 channels"),
+                            ("0.5", "expected imagenet, centered, unit, or means and deviations as 0.5,0.4"),
+                            ("0.5:x", "expected imagenet"), ("0.5:0", "channel 0: found mean 0.5 and deviation 0")]:
+            self.refused(2, says, *train, f"--pixel-statistics={value}", MLP)
+        _, centered = self.learn("--pixel-statistics=centered")
+        _, same = self.learn("--pixel-statistics=0.5:0.5")
+        self.assertEqual(centered, same)
+
     def test_a_model_knows_its_classes(self):
         """A test set of some of them has the same labels; pictures of none are predicted, under their names."""
         self.learn()

@@ -20,7 +20,7 @@ absl::StatusOr<PredictedStep> Predicted(const SweepWay& way, int64_t batch) {
   double seconds = 1;
   for (int replicas = way.replicas(); replicas > 1; replicas /= 2) seconds += 0.1;
   if (way.split == 4) return InvalidArgument("no layer falls in 4 parts");
-  return PredictedStep{way.split == 2 ? 0.6 * seconds : seconds, 0.1};
+  return PredictedStep{way.split == 2 ? 0.6 * seconds : seconds, 0.1, {}};
 }
 
 SweepOptions Options() {
@@ -120,7 +120,7 @@ TEST(Sweep, TipsWhereReplicasOfOneDeviceDoNotFit) {
 
 TEST(Sweep, SaysWhereOneDeviceIsTheBest) {
   const auto slower = [](const SweepWay& way, int64_t) -> absl::StatusOr<PredictedStep> {
-    return PredictedStep{way.devices == 1 ? 1.0 : 9.0 - way.split, 0};
+    return PredictedStep{way.devices == 1 ? 1.0 : 9.0 - way.split, 0, {}};
   };
   SweepOptions options = Options();
   options.most_devices = 4;

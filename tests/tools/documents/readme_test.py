@@ -41,7 +41,8 @@ class ReadmeTest(TrainerCase):
             flag, equals, value = word.rpartition("=")
             value = OWN_FILES.get(value, os.path.abspath(value) if value.startswith("tools/") else value)
             arguments.append(flag + equals + value)
-        command = next(word for word in words if word in OF_DATA | {"plan", "sweep", "check", "calibrate", "decode"})
+        others = {"plan", "fit", "sweep", "check", "calibrate", "decode"}
+        command = next(word for word in words if word in OF_DATA | others)
         if command in OF_DATA and "--mock-data" not in words:
             arguments.insert(len(arguments) - 1, "--mock-data")
         return command, arguments
