@@ -12,6 +12,7 @@
 
 #include "graph/proto_io/proto_io.h"
 #include "graph/value/node_name.h"
+#include "importer/added_loss.h"
 #include "importer/moves.h"
 #include "runtime/base/check.h"
 #include "runtime/base/file_name.h"
@@ -287,91 +288,6 @@ absl::Status TranslateNodes(const ExportedProgram& program, const std::vector<bo
                          fmt::join(reasons, "; "), more);
 }
 
-std::vector<std::string> ScalarsOf(const ExportedProgram& program) {
-  std::vector<std::string> scalars;
-  for (const std::string& name : program.outputs) {
-    const auto meta = program.tensors.find(name);
-    if (meta != program.tensors.end() && meta->second.sizes.empty()) scalars.push_back(name);
-  }
-  return scalars;
-}
-
-// What a loss that is added compares.
-struct AddedLoss {
-  std::string predictions, labels;
-  bool of_classes = false;  // one for each sample
-};
-
-// Appends the loss of the program's first prediction, as if its module had computed it. Classes are the second
-// dimension of predictions, as in PyTorch, but the last of three: positions of a text come before them.
-absl::StatusOr<AddedLoss> AddLoss(const std::string& loss, ExportedProgram& program) {
-  constexpr const char *kLabel = "label", *kLoss = "loss";
-  if (!ScalarsOf(program).empty()) {
-    return InvalidArgument("the module returns a scalar, its loss; --loss={} is for one that returns predictions",
-                           loss);
-  }
-  const auto predictions = std::ranges::find_if(program.outputs, [&](const std::string& name) {
-    const auto meta = program.tensors.find(name);
-    return meta != program.tensors.end() && IsFloat(meta->second.type);
-  });
-  if (predictions == program.outputs.end()) {
-    return InvalidArgument("the module returns no floating-point tensor; --loss={} compares one with labels", loss);
-  }
-  for (const char* const name : {kLabel, kLoss}) {
-    if (!program.tensors.contains(name)) continue;
-    return InvalidArgument("the program has a value {}; --loss={} adds one of that name. Return the loss instead",
-                           Quoted(name), loss);
-  }
-  AddedLoss added{*predictions, kLabel};
-  TensorMeta values = program.tensors.at(*predictions);
-  TensorMeta labels = values;
-  const bool classes = loss == "cross_entropy";
-  if (classes) {
-    if (values.sizes.size() < 2) {
-      return InvalidArgument("the module returns a tensor of {} dimension; expected samples and classes",
-                             values.sizes.size());
-    }
-    if (values.sizes.size() == 3) {
-      const std::string by_class = *predictions + ".by_class";
-      std::swap(values.sizes[1], values.sizes[2]);
-      program.nodes.push_back({"torch.ops.aten.transpose.int",
-                               "",
-                               {{"self", TensorName{added.predictions}}, {"dim0", Size{1}}, {"dim1", Size{2}}},
-                               {by_class}});
-      program.tensors.emplace(by_class, values);
-      added.predictions = by_class;
-    }
-    labels = values;
-    labels.type = ScalarType::kI64;
-    labels.sizes.erase(labels.sizes.begin() + 1);
-    added.of_classes = values.sizes.size() == 2;
-  }
-  const std::map<std::string, std::string> ops = {{"cross_entropy", "cross_entropy_loss"},
-                                                  {"mse", "mse_loss"},
-                                                  {"l1", "l1_loss"},
-                                                  {"bce_with_logits", "binary_cross_entropy_with_logits"}};
-  const auto op = ops.find(loss);
-  if (op == ops.end()) return InvalidArgument("there is no loss {}", Quoted(loss));
-  program.inputs.push_back({InputKind::kUser, kLabel, ""});
-  program.tensors.emplace(kLabel, std::move(labels));
-  program.nodes.push_back({"torch.ops.aten." + op->second + ".default",
-                           "",
-                           {{"self", TensorName{added.predictions}}, {"target", TensorName{kLabel}}},
-                           {kLoss}});
-  TensorMeta scalar = values;
-  scalar.sizes.clear();
-  program.tensors.emplace(kLoss, std::move(scalar));
-  program.outputs = {kLoss};
-  return added;
-}
-
-absl::StatusOr<std::string> Accuracy(const AddedLoss& loss, Translator& translator) {
-  ASSIGN_OR_RETURN(Imported predictions, translator.Get(loss.predictions));
-  ASSIGN_OR_RETURN(predictions, translator.In(predictions, InOrder(2), "accuracy"));
-  ASSIGN_OR_RETURN(const Imported labels, translator.Get(loss.labels));
-  return translator.Add("accuracy", "accuracy", {predictions.node, labels.node});
-}
-
 template <typename T>
 void Append(double value, std::string& bytes) {
   const T element = static_cast<T>(value);
@@ -463,7 +379,7 @@ absl::StatusOr<ImportedModel> ImportModel(const std::string& path, const OpRegis
   if (scalars.empty()) {
     return InvalidArgument(
         "{}: the module returns no scalar; expected its loss: export a module whose forward takes the labels and "
-        "returns the loss, or add one to its predictions, as --loss=cross_entropy",
+        "returns the loss, or add one to its predictions, for example with --loss=cross_entropy",
         path);
   }
   const std::vector<bool> needed = NeededNodes(program, scalars);

@@ -460,7 +460,8 @@ absl::Status Embedding(Translator& translator, const Node& node) {
   if (const Constant* const constant = translator.ConstantOf(indices); constant != nullptr) {
     std::vector<int64_t> places;
     for (const double place : constant->values()) places.push_back(AsInteger(place));
-    bool row = !places.empty();
+    const int64_t padding = IntegerOf(node, "padding_idx", -1);
+    bool row = !places.empty() && (padding < 0 || std::ranges::find(places, padding) == places.end());
     for (size_t i = 0; i < places.size(); ++i) row &= places[i] == places[0] + static_cast<int64_t>(i);
     if (row) {  // of positions, say
       ASSIGN_OR_RETURN(Imported rows, Cut(translator, table, 0, places[0], static_cast<int64_t>(places.size()), name));

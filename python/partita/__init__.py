@@ -44,7 +44,7 @@ def export(model, example, loss, path):
         batch, of at least two samples. The model is called with the others in their order.
     loss: a function of the model's output and the label that gives a scalar, such as
         torch.nn.functional.cross_entropy. None: the example has no label, the program returns what the model does, and
-        the trainer is told the loss, as --loss=cross_entropy.
+        the loss is a flag of the trainer, for example --loss=cross_entropy.
 
     The model is exported as in training (`train()`), and left in the mode that it was in. Parameters that require no
     gradient stay as they are in training. TypeError or ValueError: the example does not say what to export. What

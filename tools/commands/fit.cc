@@ -120,7 +120,8 @@ std::string ToText(const Answer& answer) {
 }
 
 nlohmann::json ToJson(const Answer& answer) {
-  nlohmann::json json = {{"model", answer.model},
+  nlohmann::json json = {{"schema_version", 1},
+                         {"model", answer.model},
                          {"devices", answer.devices},
                          {"batch", answer.batch},
                          {"memory_bytes", answer.bytes},
