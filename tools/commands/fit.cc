@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -96,7 +97,7 @@ std::string Gibibytes(int64_t bytes) { return fmt::format("{:.2f} GiB", static_c
 
 std::string Bar(double share) {
   constexpr int kWidth = 40;
-  const int filled = std::clamp(static_cast<int>(share * kWidth + 0.5), 0, kWidth);
+  const int filled = static_cast<int>(std::lround(std::clamp(share, 0.0, 1.0) * kWidth));
   return fmt::format("[{}{}]", std::string(static_cast<size_t>(filled), '#'),
                      std::string(static_cast<size_t>(kWidth - filled), '.'));
 }
