@@ -51,6 +51,13 @@ struct WantedField {
   bool divides = false;  // by the sum of its values in a batch the graph divides: that is not 0
   // Of labels: the one that the graph ignores, a class or not. Such a field divides by the number of its other values.
   std::optional<int64_t> ignored = {};
+  // Where the elements of a row are ids of several tables: what each is below, 0: any. `classes` is then the most.
+  std::vector<int64_t> classes_of = {};
+
+  // What the element at that place of a row is below.
+  int64_t ClassesAt(int64_t element) const {
+    return classes_of.empty() ? classes : classes_of[static_cast<size_t>(element) % classes_of.size()];
+  }
 };
 
 // Where rows of every field go, in the order of the fields: memory of the caller, aligned for the field's type and

@@ -99,12 +99,7 @@ void ImageBatches::FillRows(int64_t batch, Rows rows, const std::vector<T>& tabl
   const std::vector<int64_t> samples = order_.Samples(batch, rows);
   order_.WriteWeights(batch, samples, options_.fields.floating, out[2]);
   for (int64_t i = 0; i < rows.size(); ++i) {
-    const int64_t sample = samples[i];
-    if (sample == SampleOrder::kNoSample) {
-      std::fill_n(images + i * elements, elements, T{0});
-      labels[i] = 0;
-      continue;
-    }
+    const int64_t sample = samples[i] == SampleOrder::kNoSample ? 0 : samples[i];
     const Transform transform =
         training ? DrawTransform(options_.augmentation, augmentation_key_, epoch, sample) : Transform{};
     FillImage(sample, transform, table, images + i * elements);

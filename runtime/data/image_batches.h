@@ -1,6 +1,6 @@
 // Batches of an ImageDataset, in the order of runtime/data/sample_order.h.
 //
-// Training images are augmented if asked for; rows that fill up the last batch of an evaluation are zeros of label 0.
+// Training images are augmented if asked for; rows that fill up the last batch of an evaluation are the first image.
 // Thread-safe; holds the dataset alive.
 #ifndef PARTITA_RUNTIME_DATA_IMAGE_BATCHES_H_
 #define PARTITA_RUNTIME_DATA_IMAGE_BATCHES_H_

@@ -1,8 +1,11 @@
 #include "runtime/train/graph_fields.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
+#include <numeric>
 #include <optional>
+#include <ranges>
 #include <set>
 
 #include "graph/ir/entry_point.h"
@@ -28,13 +31,49 @@ ValueId SourceOf(const Graph& forward, ValueId labels) {
   return node->outputs[0];
 }
 
-// What the values of an input are below, but for one that is ignored, and whether all they do is to choose rows of
-// tables.
+// The places in a row of the input that such labels are: of a slice those that it takes.
+std::vector<int64_t> PlacesInRow(const Graph& forward, ValueId source, ValueId labels) {
+  std::vector<const Node*> moves;
+  for (ValueId value = labels; value != source; value = moves.back()->inputs[0]) {
+    moves.push_back(&forward.node(forward.value(value).producer));
+  }
+  const auto row_of = [&forward](ValueId value) {
+    Shape row = forward.type(value).shape;
+    row[0] = 1;
+    return row;
+  };
+  std::vector<int64_t> places(static_cast<size_t>(Elements(row_of(source))));
+  std::iota(places.begin(), places.end(), 0);
+  const std::vector<int64_t> all = places;
+  for (const Node* const move : moves | std::views::reverse) {
+    if (move->op->name != "slice") continue;
+    const IntList& begins = move->attributes.Ints("begin");
+    const Shape from = row_of(move->inputs[0]), to = row_of(move->outputs[0]);
+    if (begins[0] != 0 || Elements(from) != static_cast<int64_t>(places.size())) return all;
+    std::vector<int64_t> taken;
+    for (int64_t i = 0; i < Elements(to); ++i) {
+      int64_t rest = i, at = 0, stride = 1;
+      for (size_t d = to.size(); d-- > 0; stride *= from[d]) {
+        at += (begins[d] + rest % to[d]) * stride;
+        rest /= to[d];
+      }
+      taken.push_back(places[static_cast<size_t>(at)]);
+    }
+    places = std::move(taken);
+  }
+  return places;
+}
+
+// What the values of an input are below, each place of a row, but for one that is ignored, and whether all they do is
+// to choose rows of tables.
 struct Bound {
-  int64_t below = 0;
+  std::vector<int64_t> below;  // 0: nothing is known
   bool ids = false;
   std::optional<int64_t> ignored = {};  // by all ops that read the input
   bool counted = false;                 // one of them divides by the number of the others
+
+  int64_t most() const { return below.empty() ? 0 : std::ranges::max(below); }
+  bool differ() const { return std::ranges::adjacent_find(below, std::ranges::not_equal_to()) != below.end(); }
 };
 
 std::optional<int64_t> IgnoredLabel(const Attributes& attributes) {
@@ -47,14 +86,14 @@ class Bounds {
  public:
   explicit Bounds(const Graph& forward) : forward_(forward) {
     for (const Node& node : forward.nodes()) {
-      if (node.op->role == Role::kEmbedding) Add(node.inputs[1], {forward.type(node.inputs[0]).shape[0], true});
-      if (node.op->name == kSampledLoss) Add(node.inputs[3], {forward.type(node.inputs[1]).shape[0], false});
+      if (node.op->role == Role::kEmbedding) Add(node.inputs[1], forward.type(node.inputs[0]).shape[0], {{}, true});
+      if (node.op->name == kSampledLoss) Add(node.inputs[3], forward.type(node.inputs[1]).shape[0], {});
       if (node.op->classes < 0) continue;
       const int64_t told_apart = forward.type(node.inputs[static_cast<size_t>(node.op->classes)]).shape.back();
       for (const ValueId input : node.inputs) {
         if (input == kNoValue || forward.type(input).dtype != DType::kI32) continue;
         const std::optional<int64_t> ignored = IgnoredLabel(node.attributes);
-        Add(input, {told_apart, false, ignored, ignored && node.attributes.String("reduction") == "mean"});
+        Add(input, told_apart, {{}, false, ignored, ignored && node.attributes.String("reduction") == "mean"});
       }
     }
   }
@@ -66,12 +105,17 @@ class Bounds {
   }
 
  private:
-  void Add(ValueId value, const Bound& bound) {
+  void Add(ValueId value, int64_t below, const Bound& bound) {
     const ValueId source = SourceOf(forward_, value);
     if (source == kNoValue) return;
     const auto [found, fresh] = bounds_.emplace(source, bound);
     Bound& all = found->second;
-    all.below = std::min(all.below, bound.below);
+    const Shape& shape = forward_.type(source).shape;
+    all.below.resize(static_cast<size_t>(Elements(shape) / std::max<int64_t>(shape[0], 1)), 0);
+    for (const int64_t place : PlacesInRow(forward_, source, value)) {
+      int64_t& here = all.below[static_cast<size_t>(place)];
+      here = here == 0 ? below : std::min(here, below);
+    }
     all.ids = all.ids && bound.ids;
     if (all.ignored != bound.ignored) all.ignored.reset();
     all.counted = all.ignored && (all.counted || bound.counted);
@@ -150,13 +194,14 @@ std::vector<WantedField> WantedFields(const Graph& forward, DType floating) {
     for (size_t d = 1; d < type.shape.size(); ++d) row.push_back(type.shape[d]);
     const auto lengths = places.find(input.values[0]);
     wanted.push_back({{input.field, IsFloating(type.dtype) ? floating : type.dtype, std::move(row)},
-                      bound.below,
+                      bound.most(),
                       true,
                       bound.ids,
                       lengths == places.end() ? 0 : lengths->second,
                       IsFloating(type.dtype) && weights.contains(input.values[0]),
                       bound.counted || (IsFloating(type.dtype) && divisors.contains(input.values[0])),
-                      bound.ignored});
+                      bound.ignored,
+                      bound.differ() ? bound.below : std::vector<int64_t>()});
   }
   return wanted;
 }

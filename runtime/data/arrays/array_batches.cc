@@ -36,10 +36,15 @@ void Scale(const ArrayField& array, const uint8_t* bytes, std::span<std::byte> o
   for (size_t e = 0; e < elements; ++e) numbers[e] = static_cast<T>(array.table[e % places * 256 + bytes[e]]);
 }
 
+// A row that only fills a batch up is the first of the set: where each sample is divided by something of its own, or
+// has a logarithm, zeros would make it NaN, which no weight of 0 makes 0.
 void FillRow(const ArrayField& array, int64_t sample, std::span<std::byte> out) {
   if (sample == SampleOrder::kNoSample) {
-    std::ranges::fill(out, std::byte{0});
-    return;
+    if (array.counts) {
+      std::ranges::fill(out, std::byte{0});
+      return;
+    }
+    sample = 0;
   }
   const auto row_bytes = static_cast<int64_t>(array.bytes.size()) / array.rows;
   const uint8_t* const bytes = array.bytes.data() + sample * row_bytes;

@@ -1,8 +1,8 @@
 // Batches of named arrays, in the order of runtime/data/sample_order.h; rows that fill up the last batch of an
-// evaluation are zeros. Behind the arrays' fields comes the weight of each row. A batch by whose sum the graph would
-// divide, and which adds up to 0, as one of padding alone does, is an error for all ranks, and so is one whose labels
-// the graph ignores: of an evaluation when it is created, of training when its batches are checked or the batch is
-// made. Thread-safe.
+// evaluation are the first row of the set, or zeros in fields that weigh or divide. Behind the arrays' fields comes the
+// weight of each row. A batch by whose sum the graph would divide, and which adds up to 0, as one of padding alone
+// does, is an error for all ranks, and so is one whose labels the graph ignores: of an evaluation when it is created,
+// of training when its batches are checked or the batch is made. Thread-safe.
 #ifndef PARTITA_RUNTIME_DATA_ARRAYS_ARRAY_BATCHES_H_
 #define PARTITA_RUNTIME_DATA_ARRAYS_ARRAY_BATCHES_H_
 

@@ -146,9 +146,10 @@ absl::Status CheckLabels(const std::string& name, const WantedField& wanted, con
   const auto count = static_cast<int64_t>(bytes.size() / sizeof(int32_t));
   for (int64_t i = 0; wanted.classes > 0 && i < count; ++i) {
     const auto label = ElementOf<int32_t>(bytes, i);
-    if ((label >= 0 && label < wanted.classes) || label == wanted.ignored) continue;
+    const int64_t below = wanted.ClassesAt(i);
+    if (below == 0 || (label >= 0 && label < below) || label == wanted.ignored) continue;
     return InvalidArgument("{} is {} {}, the graph's {} are 0 to {}{}", Place(name, wanted.field, i),
-                           wanted.ids ? "id" : "label", label, wanted.ids ? "rows" : "classes", wanted.classes - 1,
+                           wanted.ids ? "id" : "label", label, wanted.ids ? "rows" : "classes", below - 1,
                            wanted.ignored ? fmt::format(", and it ignores {}", *wanted.ignored) : "");
   }
   return absl::OkStatus();
@@ -173,7 +174,7 @@ absl::StatusOr<ArrayField> MakeArrayField(const std::string& name, Array array, 
   RETURN_IF_ERROR(CheckSizes(name, array, field));
   RETURN_IF_ERROR(CheckType(name, array, field, scale));
   if (array.type == ElementType::kBool) std::ranges::for_each(array.bytes, [](uint8_t& byte) { byte = byte != 0; });
-  ArrayField made{field, array.sizes[0], {}, {}, name, wanted.divides, wanted.ignored};
+  ArrayField made{field, array.sizes[0], {}, {}, name, wanted.divides, wanted.divides || wanted.weighs, wanted.ignored};
   if (IsFloating(field.dtype) && array.type == ElementType::kU8) {
     RETURN_IF_ERROR(ScaleBytes(scale, made));
   } else if (field.dtype == DType::kF32) {

@@ -22,6 +22,7 @@ struct ArrayField {
   std::vector<double> table;            // what byte b at place c of the last dimension becomes: [c mod (size / 256)][b]
   std::string array = {};               // that it is of, for messages
   bool divides = false;                 // as WantedField says
+  bool counts = false;                  // it weighs or divides: rows that only fill a batch up are 0
   std::optional<int64_t> ignored = {};  // as WantedField says
   ByteScale scale = {};                 // that the table is of; not given where nothing was said of it
 

@@ -36,6 +36,17 @@ void IgnoreSome(uint64_t key, int64_t first, int64_t row_elements, int32_t ignor
   }
 }
 
+// Ids of several tables in each row.
+void FillIds(const WantedField& wanted, uint64_t key, int64_t first, int64_t row_elements, std::span<std::byte> out) {
+  auto* const ids = reinterpret_cast<int32_t*>(out.data());
+  std::vector<float> draws(out.size() / sizeof(int32_t));
+  FillUniform<float>(key, first, row_elements, std::as_writable_bytes(std::span(draws)), [](float u) { return u; });
+  for (size_t i = 0; i < draws.size(); ++i) {
+    const int64_t below = std::max<int64_t>(wanted.ClassesAt(static_cast<int64_t>(i)), 2);
+    ids[i] = static_cast<int32_t>(static_cast<double>(draws[i]) * static_cast<double>(below));
+  }
+}
+
 template <typename T>
 void FillWith(T value, std::span<std::byte> out) {
   std::ranges::fill(std::span(reinterpret_cast<T*>(out.data()), out.size() / sizeof(T)), value);
@@ -57,6 +68,7 @@ void FillField(const WantedField& wanted, uint64_t seed, int64_t first, std::spa
       return FillUniform<double>(key, first, elements, out, centred);
     case DType::kI32: {
       if (wanted.places > 0) return FillWith(static_cast<int32_t>(wanted.places), out);
+      if (!wanted.classes_of.empty()) return FillIds(wanted, key, first, elements, out);
       const auto values = static_cast<double>(wanted.classes > 0 ? wanted.classes : 2);
       FillUniform<int32_t>(key, first, elements, out, [&](float u) { return static_cast<int32_t>(u * values); });
       if (wanted.ignored) IgnoreSome(key, first, elements, static_cast<int32_t>(*wanted.ignored), out);

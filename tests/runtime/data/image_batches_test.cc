@@ -164,9 +164,9 @@ TEST(ImageBatches, NormalisedInBothTypes) {
   ImageBatchOptions options = Options(BatchMode::kEvaluation, 3);
   options.normalization = {{0.25}, {0.5}};
   const auto f64 = Fill<double>(*Make(Numbered(256, {1, 1, 1}), options, DType::kF64), 85,
-                                {0, 3});  // samples 255, then two rows to fill up
+                                {0, 3});  // sample 255, then two rows to fill up: the first sample
   EXPECT_EQ(f64.images[0], (1 - 0.25) / 0.5);
-  EXPECT_EQ(f64.images[1], 0);
+  EXPECT_EQ(f64.images[1], (0 - 0.25) / 0.5);
   const auto f32 = Fill<float>(*Make(Numbered(256, {1, 1, 1}), options), 30, {0, 3});
   EXPECT_EQ(f32.images[1], static_cast<float>((91 / 255.0 - 0.25) / 0.5));
 }

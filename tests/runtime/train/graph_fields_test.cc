@@ -42,6 +42,30 @@ TEST(WantedFields, AreTheInputsByFieldWithTheClassesOfTheirReaders) {
   EXPECT_EQ(wanted[2].classes, 0);
 }
 
+// A row of a table of data: a column for each of two tables, and one that nothing bounds.
+TEST(WantedFields, ColumnsAreIdsOfTheirOwnTables) {
+  const auto column = [](const std::string& name, int64_t at) {
+    return NodeDescription{name, "slice", {"row"}, {{"begin", Shape{0, at}}, {"size", Shape{-1, 1}}}};
+  };
+  const Graph graph = BuildGraph({Source("row", "input", {4, 3}, {{"dtype", "i32"}}),
+                                  Source("labels", "input", {4}, {{"dtype", "i32"}}),
+                                  Source("cities", "parameter", {9, 6}, {{"initializer", "he_normal"}}),
+                                  Source("colours", "parameter", {2, 6}, {{"initializer", "he_normal"}}),
+                                  column("first", 0),
+                                  column("last", 2),
+                                  {"city", "embedding", {"cities", "first"}, {}},
+                                  {"colour", "embedding", {"colours", "last"}, {}},
+                                  {"sum", "add", {"city", "colour"}, {}},
+                                  {"logits", "reshape", {"sum"}, {{"shape", Shape{-1, 6}}}},
+                                  {"loss", "softmax_cross_entropy", {"logits", "labels"}, {}}},
+                                 "loss", {}, Ops())
+                          .value();
+  const WantedField row = WantedFields(graph, DType::kF32)[0];
+  EXPECT_EQ(row.classes, 9);
+  EXPECT_TRUE(row.ids);
+  EXPECT_EQ(row.classes_of, (std::vector<int64_t>{9, 0, 2}));
+}
+
 // Of a table of 9 rows and a smaller one; words that are labels as well are not told as ids.
 TEST(WantedFields, IdsAreRowsOfTheirTables) {
   const Graph graph = BuildGraph({Source("words", "input", {4, 3}, {{"dtype", "i32"}}),

@@ -83,7 +83,24 @@ TEST(ArrayBatches, TheLastBatchOfAnEvaluationIsFilledUp) {
   const auto source = Batches(BatchMode::kEvaluation, 6, 4);
   EXPECT_EQ(source->batches_per_epoch(), 2);
   EXPECT_EQ(source->samples(), 6);
-  EXPECT_EQ(Fill(*source, 1, {0, 4}), (Filled{{4, 4, 5, 5, 0, 0, 0, 0}, {2, 2, 0, 0}, {4.5, 5.5, 0, 0}}));
+  EXPECT_EQ(Fill(*source, 1, {0, 4}), (Filled{{4, 4, 5, 5, 0, 0, 0, 0}, {2, 2, 0, 0}, {4.5, 5.5, 0.5, 0.5}}));
+}
+
+// Other rows than the first are never read twice, and in a field that counts nothing is.
+TEST(ArrayBatches, WhatFillsUpIsTheFirstRowOrCountsNothing) {
+  const std::vector<float> numbers = {2, 3, 4};
+  const auto* const bytes = reinterpret_cast<const uint8_t*>(numbers.data());
+  for (const bool counts : {false, true}) {
+    const ArrayField field{{"x", DType::kF32, {}}, 3, {bytes, bytes + 12}, {}, "x.npy", false, counts};
+    const auto source =
+        ArrayBatches::Create({field}, {BatchMode::kEvaluation, 2, 1, {"weights", DType::kF32, {}}}).value();
+    std::vector<float> values(2), weights(2);
+    ASSERT_TRUE(
+        source->Fill(1, {0, 2}, {std::as_writable_bytes(std::span(values)), std::as_writable_bytes(std::span(weights))})
+            .ok());
+    EXPECT_EQ(values, (std::vector<float>{4, counts ? 0.0F : 2.0F}));
+    EXPECT_EQ(weights, (std::vector<float>{2, 0}));
+  }
 }
 
 TEST(ArrayBatches, RefusesLessThanABatch) {
@@ -143,7 +160,7 @@ absl::StatusOr<std::shared_ptr<ArrayBatches>> Labelled(BatchMode mode, const std
                                                        int64_t batch_rows) {
   const auto* const bytes = reinterpret_cast<const uint8_t*>(labels.data());
   const auto rows = static_cast<int64_t>(labels.size()) / 2;
-  const ArrayField field{{"t", DType::kI32, {2}}, rows, {bytes, bytes + rows * 8}, {}, "t.npy", true, -100};
+  const ArrayField field{{"t", DType::kI32, {2}}, rows, {bytes, bytes + rows * 8}, {}, "t.npy", true, true, -100};
   return ArrayBatches::Create({field}, {mode, batch_rows, 1, {"weights", DType::kF32, {}}});
 }
 
