@@ -65,6 +65,7 @@ std::vector<OpDefinition> AllDefinitions() {
       ScaledDotProductAttentionGradOp(),
       ScaledDotProductAttentionBiasGradOp(),
       DropoutOp(),
+      NoiseOp(),
       PixelsOp(),
       ConcatOp(),
       SliceOp(),

@@ -69,10 +69,9 @@ bool Differentiable(const Graph& graph, const Node& node, size_t input) {
 }
 
 // The values that get a gradient: those from which a loss is reached. One walk against the order of the nodes.
-std::vector<bool> WithGradient(const Graph& graph) {
+std::vector<bool> WithGradient(const Graph& graph, const std::vector<ValueId>& losses) {
   std::vector<bool> reached(graph.values().size());
-  reached[graph.loss] = true;
-  for (const FurtherLoss& further : graph.further_losses) reached[further.value] = true;
+  for (const ValueId loss : losses) reached[loss] = true;
   for (NodeId id = static_cast<NodeId>(graph.nodes().size()); id-- > 0;) {
     const Node& node = graph.node(id);
     const bool wanted = std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId v) { return reached[v]; });
@@ -95,7 +94,9 @@ std::vector<int> CountReaders(const Graph& graph) {
 }
 
 absl::Status CheckParameters(const Graph& graph) {
-  const std::vector<bool> reached = WithGradient(graph);
+  std::vector<ValueId> losses = {graph.loss};
+  for (const FurtherLoss& further : graph.further_losses) losses.push_back(further.value);
+  const std::vector<bool> reached = WithGradient(graph, losses);
   const std::vector<int> readers = CountReaders(graph);
   for (const State& state : graph.states()) {
     if (Producer(graph, state.value).op->role != Role::kParameter || reached[state.value]) continue;
@@ -186,6 +187,16 @@ absl::Status VerifyModel(const Model& model, const OpRegistry& registry) {
   RETURN_IF_ERROR(CompleteOptimizer(model.optimizer, registry.optimizers()).status());
   RETURN_IF_ERROR(VerifyPatterns(model.graph, model.optimizer));
   return VerifyLearningRate(model.learning_rate);
+}
+
+std::vector<std::string> ParametersWithoutGradient(const Graph& graph, ValueId loss) {
+  const std::vector<bool> reached = WithGradient(graph, {loss});
+  std::vector<std::string> names;
+  for (const State& state : graph.states()) {
+    const bool trained = Producer(graph, state.value).op->role == Role::kParameter;
+    if (trained && !reached[state.value]) names.push_back(graph.value(state.value).name);
+  }
+  return names;
 }
 
 }  // namespace partita

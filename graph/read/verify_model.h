@@ -3,6 +3,9 @@
 #ifndef PARTITA_GRAPH_READ_VERIFY_MODEL_H_
 #define PARTITA_GRAPH_READ_VERIFY_MODEL_H_
 
+#include <string>
+#include <vector>
+
 #include "absl/status/status.h"
 #include "graph/ir/model.h"
 #include "graph/ir/op_definition.h"
@@ -25,6 +28,9 @@ absl::Status VerifyPatterns(const Graph& graph, const Optimizer& optimizer);
 
 // All of it, the optimizer included (graph/optimizer/optimizer.h).
 absl::Status VerifyModel(const Model& model, const OpRegistry& registry);
+
+// The names of parameters from which no way that gradients flow along leads to that value.
+std::vector<std::string> ParametersWithoutGradient(const Graph& graph, ValueId loss);
 
 }  // namespace partita
 

@@ -88,7 +88,7 @@ std::optional<std::string> NearestName(const std::string& name, const std::vecto
 }
 
 std::string Suggestion(const std::string& name, const std::vector<std::string>& known) {
-  constexpr size_t kListed = 64;
+  constexpr size_t kListed = 100;
   std::optional<std::string> meant = NearestName(name, known);
   if (!meant) meant = PresentName(name, known);
   if (meant) return fmt::format("; did you mean {}?", Quoted(*meant));

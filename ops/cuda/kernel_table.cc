@@ -74,6 +74,7 @@ const KernelTable& Table() {
       {"bias_grad", {{"own", Own<CudaBiasGrad>}}},
       {"add", {{"own", Own<CudaAdd>}}},
       {"dropout", {{"own", Own<CudaDropout>}}},
+      {"noise", {{"own", Own<CudaNoise>}}},
       {"concat", {{"own", Own<CudaConcat>}}},
       {"slice", {{"own", Own<CudaSlice>}}},
       {"slice_grad", {{"own", Own<CudaSliceGrad>}}},

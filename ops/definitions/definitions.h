@@ -62,6 +62,7 @@ OpDefinition LayerNormInputGradOp();
 OpDefinition LayerNormParameterGradOp();
 // dropout.cc
 OpDefinition DropoutOp();
+OpDefinition NoiseOp();
 // concat.cc
 OpDefinition ConcatOp();
 // slice.cc

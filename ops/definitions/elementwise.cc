@@ -1,13 +1,16 @@
-// Ops on elements of the same place; any shape, all splits. add, mul, sub, maximum and div broadcast (broadcast.h): an
-// entry point makes inputs of the result's shape for them, each rank the block that it needs.
+// Ops on elements of the same place; any shape, all splits. add and those of PairOps broadcast (broadcast.h): an entry
+// point makes inputs of the result's shape for them, each rank the block that it needs.
 //
-//   relu(x), ...    those of the list in ops/functors/elementwise.h
+//   relu(x), ...    those of the lists in ops/functors/elementwise.h
 //                   gradient <name>_grad(dy, y), or of x where the functor reads its input
 //   add(x...)       the sum of all inputs; the cotangent goes to each
 //   mul(x, y)       x y; dx = dy y
 //   sub(x, y)       x - y
 //   maximum(x, y)   the larger one; equal ones share the cotangent in halves
 //                   maximum_share(x, y)   d maximum / dx: 1, 1/2 or 0
+//   greater(x, y)   1 where x > y, else 0; no gradient flows
+//   greater_equal(x, y)   1 where x >= y
+//   masked(x, mask)   x where the mask is not 0, else 0, whatever x is there; no gradient flows to the mask
 //   scale(x)        factor x, a number that the graph says
 //   over(x, s)      x / s, of a scalar s: ds = - sum of dx y
 //   stop_gradient(x)   x, through which no gradient flows. The output is a view
@@ -80,7 +83,8 @@ absl::StatusOr<ValueId> Expanded(EntryBuilder& builder, ValueId x, ValueId like,
   return AddOne(builder, "expand_like", {like, x}, {{"axes", axes}}, name);
 }
 
-// Of inputs of one shape, that of the result. They lie as the first that has it.
+// Of inputs of one shape, that of the result. They lie as the first that has it, or else as the first that has its
+// first dimension: where that is the batch, what is expanded as a constant lies would not be of its samples.
 absl::StatusOr<std::vector<ValueId>> OfOneShape(EntryBuilder& builder, const Node& node, const std::string& name) {
   std::vector<TensorType> types;
   for (const ValueId input : node.inputs) types.push_back(builder.graph().type(input));
@@ -91,8 +95,13 @@ absl::StatusOr<std::vector<ValueId>> OfOneShape(EntryBuilder& builder, const Nod
   std::vector<ValueId> inputs = node.inputs;
   const auto found = std::ranges::find_if(types, [&](const TensorType& type) { return type.shape == whole; });
   ValueId like = found == types.end() ? kNoValue : inputs[found - types.begin()];
+  std::vector<size_t> expanded;
   for (size_t i = 0; i < inputs.size(); ++i) {
-    if (types[i].shape == whole) continue;
+    if (types[i].shape != whole) expanded.push_back(i);
+  }
+  std::ranges::stable_partition(
+      expanded, [&](size_t i) { return types[i].shape.size() == whole.size() && types[i].shape[0] == whole[0]; });
+  for (const size_t i : expanded) {
     ASSIGN_OR_RETURN(inputs[i], Expanded(builder, inputs[i], like, whole, fmt::format("{}@whole{}", name, i)));
     if (like == kNoValue) like = inputs[i];
   }
@@ -131,8 +140,8 @@ std::vector<Rule> OneLinearRules(const NodeView& node) {
   return rules;
 }
 
-// Linear in the numerator.
-std::vector<Rule> DivRules(const NodeView& node) {
+// Linear in the first.
+std::vector<Rule> FirstLinearRules(const NodeView& node) {
   std::vector<Rule> rules = BroadcastRules(node);
   rules.push_back(Partial({P(), R()}));
   return rules;
@@ -151,12 +160,11 @@ Gradient UnaryGradient(bool reads_result) {
 }
 
 template <typename F>
-OpDefinition UnaryOp() {
+Op UnaryOp() {
   return Op(F::Name())
       .Inputs({"x"})
       .Shape(SameTypes({"x"}))
       .Rules([](const NodeView& node) { return EveryDimension(Rank(node), {true}); })
-      .Gradient(UnaryGradient(F::kGradientReadsResult))
       .Computes(Precision::kFollows)
       .Flops(OnePerElement)
       .InPlace(0, 0);
@@ -264,22 +272,36 @@ OpDefinition MulOp() {
 }
 
 // What two numbers make.
-Op PairOp(const std::string& name) {
+Op PairOp(const std::string& name, const std::string& other = "y") {
   return Op(name)
-      .Inputs({"x", "y"})
-      .Shape(Broadcast({"x", "y"}))
+      .Inputs({"x", other})
+      .Shape(Broadcast({"x", other}))
       .Rules(BroadcastRules)
       .Flops(OnePerElement)
       .InPlace(0, 0);
 }
 
-Op BroadcastingPairOp(const std::string& name) {
-  return PairOp(name).InTraining(OfOneShape).InEvaluation(OfOneShape).Computes(Precision::kFollows);
+Op BroadcastingPairOp(const std::string& name, const std::string& other = "y") {
+  return PairOp(name, other).InTraining(OfOneShape).InEvaluation(OfOneShape).Computes(Precision::kFollows);
 }
 
 OpDefinition SubOp() { return BroadcastingPairOp("sub").Rules(SubRules).Gradient(SubGradient); }
 
 OpDefinition MaximumOp() { return BroadcastingPairOp("maximum").Gradient(MaximumGradient); }
+
+absl::StatusOr<std::vector<ValueId>> MaskedGradient(GradientBuilder& builder, const Node& node,
+                                                    const std::vector<ValueId>& cotangents,
+                                                    const std::vector<bool>& wanted) {
+  std::vector<ValueId> result(2, kNoValue);
+  if (!wanted[0]) return result;
+  ASSIGN_OR_RETURN(result[0],
+                   AddOne(builder, "masked", {cotangents[0], node.inputs[1]}, {}, InputName(builder, node, 0)));
+  return result;
+}
+
+OpDefinition MaskedOp() {
+  return BroadcastingPairOp("masked", "mask").Constant({"mask"}).Rules(FirstLinearRules).Gradient(MaskedGradient);
+}
 
 OpDefinition ScaleOp() {
   return Op("scale")
@@ -308,7 +330,7 @@ absl::StatusOr<std::vector<ValueId>> DivGradient(GradientBuilder& builder, const
   return result;
 }
 
-OpDefinition DivOp() { return BroadcastingPairOp("div").Rules(DivRules).Gradient(DivGradient); }
+OpDefinition DivOp() { return BroadcastingPairOp("div").Rules(FirstLinearRules).Gradient(DivGradient); }
 
 absl::StatusOr<std::vector<TensorType>> OverShape(const NodeView& node) {
   RETURN_IF_ERROR(CheckFloating(node, 0, "x"));
@@ -380,16 +402,20 @@ std::vector<OpDefinition> ElementwiseOps() {
                                    MulOp(),
                                    SubOp(),
                                    MaximumOp(),
+                                   BroadcastingPairOp("greater").Constant({"x", "y"}),
+                                   BroadcastingPairOp("greater_equal").Constant({"x", "y"}),
+                                   MaskedOp(),
                                    DivOp(),
                                    DivDenominatorGradOp(),
                                    PairOp("maximum_share").Internal().Shape(SameTypes({"x", "y"})),
                                    ScaleOp(),
                                    OverOp(),
                                    StopGradientOp()};
-  ForEachType(UnaryOps(), [&]<typename F>() {
-    ops.push_back(UnaryOp<F>());
+  ForEachType(SmoothOps(), [&]<typename F>() {
+    ops.push_back(UnaryOp<F>().Gradient(UnaryGradient(F::kGradientReadsResult)));
     ops.push_back(UnaryGradOp<F>());
   });
+  ForEachType(StepOps(), [&]<typename F>() { ops.push_back(UnaryOp<F>()); });
   return ops;
 }
 

@@ -5,7 +5,7 @@
 //
 //   struct Relu {
 //     static std::string Name();
-//     static constexpr bool kGradientReadsResult;  // else it reads the input
+//     static constexpr bool kGradientReadsResult;  // else it reads the input; a step has no gradient
 //     static constexpr int kCost;                  // of one element, in additions
 //     static constexpr double kDomain[2];          // of a function that is no activation: where tests look at it
 //     static constexpr double kBends[2];           // of an activation that bends outside of (-1, 1): where tests look
@@ -31,8 +31,11 @@
 
 namespace partita {
 
-using UnaryOps = TypeList<Cos, Exp, Gelu, GeluTanh, HardSigmoid, HardSwish, Log, Relu, Relu6, Sigmoid, Silu, Sin, Sqrt,
-                          Square, Tanh>;
+// Those with a gradient, and steps, through which none flows.
+using SmoothOps = TypeList<Cos, Erf, Exp, Expm1, Gelu, GeluTanh, HardSigmoid, HardSwish, Log, Log1p, Relu, Relu6,
+                           Sigmoid, Silu, Sin, Sqrt, Square, Tanh>;
+using StepOps = TypeList<Floor, Round>;
+using UnaryOps = decltype(Joined(SmoothOps(), StepOps()));
 
 template <typename F>
 inline constexpr bool kIsActivation = !requires {
@@ -61,8 +64,10 @@ struct Mul {
   }
 };
 
-using BinaryOps = decltype(Joined(Wrapped<GradientOf>(UnaryOps()),
-                                  TypeList<Mul, Sub, Div, DivDenominatorGrad, Maximum, MaximumShare>()));
+// Those whose inputs broadcast.
+using PairOps = TypeList<Mul, Sub, Div, Maximum, Greater, GreaterEqual, Masked>;
+using BinaryOps =
+    decltype(Joined(Joined(Wrapped<GradientOf>(SmoothOps()), PairOps()), TypeList<DivDenominatorGrad, MaximumShare>()));
 
 }  // namespace partita
 

@@ -28,6 +28,25 @@ struct Exp {
   }
 };
 
+// exp(x) - 1, with the digits of a small x.
+struct Expm1 {
+  static std::string Name() { return "expm1"; }
+  static constexpr bool kGradientReadsResult = true;
+  static constexpr int kCost = 10;
+  static constexpr double kDomain[2] = {-2, 2};
+  static constexpr double kExamples[][2] = {{-2, -0.8646647167633873}, {0, 0}, {0.001, 0.0010005001667083417}};
+
+  template <typename T>
+  PARTITA_HOST_DEVICE static T Value(T x) {
+    return std::expm1(x);
+  }
+
+  template <typename T>
+  PARTITA_HOST_DEVICE static T Gradient(T dy, T y) {
+    return dy * (y + T(1));
+  }
+};
+
 // To the base e.
 struct Log {
   static std::string Name() { return "log"; }
@@ -44,6 +63,70 @@ struct Log {
   template <typename T>
   PARTITA_HOST_DEVICE static T Gradient(T dy, T x) {
     return dy / x;
+  }
+};
+
+// log(1 + x), with the digits of a small x.
+struct Log1p {
+  static std::string Name() { return "log1p"; }
+  static constexpr bool kGradientReadsResult = false;
+  static constexpr int kCost = 10;
+  static constexpr double kDomain[2] = {-0.75, 3};
+  static constexpr double kExamples[][2] = {{-0.5, -0.69314718055994531}, {0, 0}, {0.001, 0.00099950033308353317}};
+
+  template <typename T>
+  PARTITA_HOST_DEVICE static T Value(T x) {
+    return std::log1p(x);
+  }
+
+  template <typename T>
+  PARTITA_HOST_DEVICE static T Gradient(T dy, T x) {
+    return dy / (x + T(1));
+  }
+};
+
+// The error function, 2 / sqrt(pi) times the integral of exp(-t^2) from 0 to x.
+struct Erf {
+  static std::string Name() { return "erf"; }
+  static constexpr bool kGradientReadsResult = false;
+  static constexpr int kCost = 20;
+  static constexpr double kDomain[2] = {-2, 2};
+  static constexpr double kExamples[][2] = {{-1, -0.84270079294971487}, {0, 0}, {0.5, 0.52049987781304654}};
+
+  template <typename T>
+  PARTITA_HOST_DEVICE static T Value(T x) {
+    return std::erf(x);
+  }
+
+  template <typename T>
+  PARTITA_HOST_DEVICE static T Gradient(T dy, T x) {
+    return dy * T(1.1283791670955125739) * std::exp(-x * x);  // 2 / sqrt(pi)
+  }
+};
+
+// The largest whole number up to x.
+struct Floor {
+  static std::string Name() { return "floor"; }
+  static constexpr int kCost = 1;
+  static constexpr double kDomain[2] = {0.1, 0.9};
+  static constexpr double kExamples[][2] = {{-1.5, -2}, {0, 0}, {2.75, 2}, {3, 3}};
+
+  template <typename T>
+  PARTITA_HOST_DEVICE static T Value(T x) {
+    return std::floor(x);
+  }
+};
+
+// The nearest whole number, of two equally near ones the even one.
+struct Round {
+  static std::string Name() { return "round"; }
+  static constexpr int kCost = 1;
+  static constexpr double kDomain[2] = {-0.4, 0.4};
+  static constexpr double kExamples[][2] = {{-1.5, -2}, {0.5, 0}, {2.5, 2}, {2.75, 3}};
+
+  template <typename T>
+  PARTITA_HOST_DEVICE static T Value(T x) {
+    return std::rint(x);
   }
 };
 

@@ -40,6 +40,13 @@ struct DivDenominatorGrad {
   }
 };
 
+// The order of a maximum over a window: true if `value`, met after `best`, takes its place. The first of equal values
+// wins, a NaN wins and stays.
+template <typename T>
+PARTITA_HOST_DEVICE inline bool Exceeds(T value, T best) {
+  return value > best || value != value;
+}
+
 // A NaN wins.
 struct Maximum {
   static std::string Name() { return "maximum"; }
@@ -48,6 +55,38 @@ struct Maximum {
   template <typename T>
   PARTITA_HOST_DEVICE static T Value(T x, T y) {
     return x > y || x != x ? x : y;
+  }
+};
+
+// 1 where x is the larger one, else 0. A NaN is neither larger than a number nor equal to one.
+struct Greater {
+  static std::string Name() { return "greater"; }
+  static constexpr int kCost = 1;
+
+  template <typename T>
+  PARTITA_HOST_DEVICE static T Value(T x, T y) {
+    return x > y ? T(1) : T(0);
+  }
+};
+
+struct GreaterEqual {
+  static std::string Name() { return "greater_equal"; }
+  static constexpr int kCost = 1;
+
+  template <typename T>
+  PARTITA_HOST_DEVICE static T Value(T x, T y) {
+    return x >= y ? T(1) : T(0);
+  }
+};
+
+// x where the mask is not 0. Where it is 0 the result is 0, whatever x is; a product would keep infinities and NaN.
+struct Masked {
+  static std::string Name() { return "masked"; }
+  static constexpr int kCost = 1;
+
+  template <typename T>
+  PARTITA_HOST_DEVICE static T Value(T x, T mask) {
+    return mask != T(0) ? x : T(0);
   }
 };
 

@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "ops/functors/geometry.h"
-#include "ops/functors/maximum.h"
+#include "ops/functors/pairs.h"
 #include "runtime/base/philox.h"
 
 namespace partita {

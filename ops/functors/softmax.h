@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "ops/functors/maximum.h"
+#include "ops/functors/pairs.h"
 #include "runtime/base/philox.h"
 
 namespace partita {

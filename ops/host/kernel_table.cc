@@ -114,6 +114,7 @@ const KernelTable& Table() {
       {"bias_grad", {{"fast", FAST(FastBiasGrad)}, {"reference", ReferenceBiasGrad}}},
       {"add", {{"fast", FAST(FastAdd)}, {"reference", ReferenceAdd}}},
       {"dropout", {{"fast", FAST(FastDropout)}, {"reference", ReferenceDropout}}},
+      {"noise", {{"reference", ReferenceNoise}}},
       {"concat", {{"fast", FAST(FastConcat), kTaken}, {"reference", ReferenceConcat, kTaken}}},
       {"slice", {{"fast", FAST(FastSlice), kTaken}, {"reference", ReferenceSlice, kTaken}}},
       {"slice_grad", {{"fast", FAST(FastSliceGrad), kTaken}, {"reference", ReferenceSliceGrad, kTaken}}},

@@ -9,8 +9,6 @@
 namespace partita {
 namespace {
 
-using Pairs = TypeList<Mul, Sub, Div, Maximum>;
-
 // Ops that only give their input another shape or type.
 constexpr const char* kSameNumber[] = {"cast", "expand", "reshape", "slice", "stop_gradient", "transpose"};
 
@@ -20,7 +18,7 @@ bool KeepsNumber(const std::string& op) { return std::ranges::find(kSameNumber, 
 
 bool IsOnNumbers(const std::string& op) {
   return op == "add" || op == "scale" || op == "over" || KeepsNumber(op) || PlaceOf(UnaryOps(), op) >= 0 ||
-         PlaceOf(Pairs(), op) >= 0;
+         PlaceOf(PairOps(), op) >= 0;
 }
 
 double OnNumbers(const std::string& op, double factor, std::span<const double> inputs) {
@@ -33,7 +31,7 @@ double OnNumbers(const std::string& op, double factor, std::span<const double> i
   }
   CHECK(inputs.size() == 2);
   if (op == "over") return inputs[0] / inputs[1];
-  return AtPlace(Pairs(), PlaceOf(Pairs(), op), [&]<typename F>() { return F::Value(inputs[0], inputs[1]); });
+  return AtPlace(PairOps(), PlaceOf(PairOps(), op), [&]<typename F>() { return F::Value(inputs[0], inputs[1]); });
 }
 
 }  // namespace partita

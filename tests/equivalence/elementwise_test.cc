@@ -56,6 +56,36 @@ TEST_P(EveryUnaryOp, GoesTheWayOfOneRank) {
   }
 }
 
+// Noise is drawn for elements of the whole batch, and comparisons and masks are of the elements where they are.
+TEST(DrawnNumbers, GoTheWayOfOneRank) {
+  GraphBuilder b(Ops());
+  const ValueId images = b.Input("images", DType::kF32, {kSamples, 12, 12, 1});
+  const ValueId labels = b.Input("labels", DType::kI32, {kSamples});
+  ValueId x = b.Conv2d("conv", images, {.channels = 4, .kernel = 3, .padding = 1});
+  const auto noise = [&](const std::string& name, const std::string& distribution) {
+    return b.Add(name, "noise", {x}, {{"distribution", distribution}});
+  };
+  x = b.Add("kept", "masked", {x, b.Add("above", "greater", {noise("uniform", "uniform"), x})});
+  x = b.Add("moved", "add", {x, b.Add("small", "scale", {noise("normal", "normal")}, {{"factor", 0.1}})});
+  x = b.Add("whole", "add", {x, b.Add("floor", "floor", {x})});
+  x = b.Flatten("flatten", b.AveragePool("pool", x, {.kernel = 3, .stride = 3}));
+  Model model;
+  ASSERT_OK_AND_ASSIGN(model.graph, b.Build(b.SoftmaxCrossEntropy("loss", b.Dense("classifier", x, 10), labels)));
+  model.optimizer = {"sgd", {}};
+  model.learning_rate.base = 1e-2;
+  for (const LayerSplit convolutions : {LayerSplit::kChannels, LayerSplit::kRows, LayerSplit::kSamples}) {
+    for (const int64_t micro_batches : {1, 2}) {
+      ASSERT_OK_AND_ASSIGN(Strategy strategy, DataModelStrategy(model.graph, 2, 2, {.convolutions = convolutions}));
+      strategy.pipeline.micro_batches = micro_batches;
+      const absl::Status status = RunSideBySide(model, strategy, 5, [](int step) {
+        const StepInputs batch = MakeBatch(1, step, DType::kF64, kSamples);
+        return NamedTensors{batch.images, batch.labels};
+      });
+      EXPECT_TRUE(status.ok()) << status;
+    }
+  }
+}
+
 // The types of what the op takes, forward and backward.
 std::vector<DType> TypesAround(const Graph& graph, const std::string& op) {
   std::vector<DType> types;
@@ -98,7 +128,7 @@ TEST_P(EveryUnaryOp, TrainsInMixedPrecision) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(List, EveryUnaryOp, testing::ValuesIn(NamesOf(UnaryOps())),
+INSTANTIATE_TEST_SUITE_P(List, EveryUnaryOp, testing::ValuesIn(NamesOf(SmoothOps())),
                          [](const auto& info) { return info.param; });
 
 }  // namespace

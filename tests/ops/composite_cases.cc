@@ -39,6 +39,8 @@ void AddComposites(Cases& cases) {
     cases.Add(op, "of_rows", {}, {Free({3, 5, 4}), divisor});
     cases.Add(op, "crossed", {}, {Free({3, 1, 4}), divisor});
   }
+  const CaseInput mask{{DType::kF64, {5, 1}}, false, Fill::kIntegers, 0, 2};
+  cases.Add("masked", "by_rows", {}, {Free({3, 5, 4}), mask});
   cases.Add("add", "of_three", {}, {Free({4}), Free({3, 5, 4}), Free({5, 1})});
 
   // Of any number of rows, which the op counts in a mean.

@@ -29,8 +29,9 @@ void AddElementwise(Cases& cases) {
   for (const auto& [variant, shape] : shapes) {
     // The only number of a scalar is where every function has a slope.
     const CaseInput spread = shape.empty() ? CaseInput{{DType::kF64, {}}, true, Fill::kUniform, 0.5, 2} : Spread(shape);
-    ForEachType(UnaryOps(), [&]<typename F>() { cases.Add(F::Name(), variant, {}, {Within<F>(spread)}); });
+    ForEachType(SmoothOps(), [&]<typename F>() { cases.Add(F::Name(), variant, {}, {Within<F>(spread)}); });
     for (const char* op : {"mul", "sub", "maximum"}) cases.Add(op, variant, {}, {Free(shape), Free(shape)});
+    cases.Add("masked", variant, {}, {Free(shape), CaseInput{{DType::kF64, shape}, false, Fill::kIntegers, 0, 2}});
     cases.Add("scale", variant, {{"factor", -0.3}}, {Free(shape)});
     cases.Add("over", variant, {}, {Free(shape), CaseInput{{DType::kF64, {}}, true, Fill::kUniform, 0.5, 2}});
     cases.Add("div", variant, {}, {Free(shape), {{{DType::kF64, shape}, true, Fill::kUniform, 0.5, 2}}});
@@ -47,8 +48,15 @@ void AddElementwise(Cases& cases) {
 }
 
 void AddElementwiseGradients(Cases& cases) {
-  for (const std::string& op : NamesOf(decltype(Wrapped<GradientOf>(UnaryOps()))())) {
+  for (const std::string& op : NamesOf(decltype(Wrapped<GradientOf>(SmoothOps()))())) {
     cases.Add(op, "image", {}, {Fixed({3, 5, 3, 2}), Fixed({3, 5, 3, 2})});
+  }
+  cases.Add("noise", "image", {{"distribution", "normal"}, {"key", "drawn"}, {"first_sample", int64_t{2}}},
+            {Fixed({3, 5, 3, 2}), Integers({}, 1000)});
+  for (const std::string& op : NamesOf(StepOps())) cases.Add(op, "image", {}, {Fixed({3, 5, 3, 2})});
+  for (const char* op : {"greater", "greater_equal"}) {
+    cases.Add(op, "image", {}, {Fixed({3, 5, 3, 2}), Fixed({3, 5, 3, 2})});
+    cases.Add(op, "scalar", {}, {Fixed({}), Fixed({})});
   }
   cases.Add("maximum_share", "image", {}, {Fixed({3, 5, 3, 2}), Fixed({3, 5, 3, 2})});
   cases.Add("stop_gradient", "image", {}, {Fixed({3, 5, 3, 2})});

@@ -32,14 +32,20 @@ LaunchError Over(DType dtype, const void* x, const void* s, void* y, int64_t ele
 // y = x + b; b has one value per channel.
 LaunchError Bias(DType dtype, const void* x, const void* b, void* y, ChannelRows shape, CudaQueue queue);
 
-struct DropoutLaunch {
+// What random numbers are drawn for: by whom, in which step, and for which elements.
+struct DrawLaunch {
   GlobalBlock block;
   uint64_t key = 0;
   const int32_t* iteration = nullptr;  // in device memory; null: 0
+};
+struct DropoutLaunch : DrawLaunch {
   double rate = 0;
 };
 LaunchError Dropout(DType dtype, const DropoutLaunch& dropout, const void* x, void* y, int64_t elements,
                     CudaQueue queue);
+
+// Uniform numbers of [0, 1), or normal ones.
+LaunchError Noise(DType dtype, const DrawLaunch& draw, bool normal, void* y, int64_t elements, CudaQueue queue);
 
 }  // namespace partita::launch
 

@@ -6,6 +6,7 @@
 #include "ops/cuda/loops/runs.h"
 #include "ops/functors/dropout.h"
 #include "ops/functors/elementwise.h"
+#include "ops/functors/noise.h"
 
 namespace partita::launch {
 namespace {
@@ -204,6 +205,20 @@ struct DropoutBody {
   }
 };
 
+template <typename T>
+struct NoiseBody {
+  T* y;
+  GlobalRuns runs;
+  NoiseStep noise;
+  const int32_t* iteration;
+
+  PARTITA_HOST_DEVICE void operator()(int64_t i) const {
+    NoiseStep step = noise;
+    if (iteration != nullptr) step.iteration = static_cast<uint64_t>(*iteration);
+    y[i] = static_cast<T>(static_cast<Compute<T>>(step.At(runs.At(i).index)));
+  }
+};
+
 ChannelRows Flat(int64_t elements) { return {1, elements}; }
 
 // A sum of kCount inputs, the first one perhaps what earlier launches have added up.
@@ -334,6 +349,13 @@ LaunchError Dropout(DType dtype, const DropoutLaunch& dropout, const void* x, vo
                               DropoutThreshold(dropout.rate),
                               static_cast<Compute<T>>(1 / (1 - dropout.rate))};
     return ForEach(CeilDivide(elements, 4), body, queue);
+  });
+}
+
+LaunchError Noise(DType dtype, const DrawLaunch& draw, bool normal, void* y, int64_t elements, CudaQueue queue) {
+  return WithFloating(dtype, [&]<typename T>() {
+    const NoiseBody<T> body{As<T>(y), GlobalRuns(draw.block), NoiseStep{normal, draw.key, 0}, draw.iteration};
+    return ForEach(elements, body, queue);
   });
 }
 

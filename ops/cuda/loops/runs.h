@@ -7,7 +7,7 @@
 #include <cstring>
 #include <type_traits>
 
-#include "ops/functors/maximum.h"
+#include "ops/functors/pairs.h"
 #include "runtime/base/bf16.h"
 #include "runtime/base/philox.h"
 

@@ -79,22 +79,48 @@ absl::StatusOr<PreparedCudaKernel> CudaBiasGrad(const LocalNode& node) {
       chunks.partial_bytes(1), chunks.counters(false));
 }
 
-absl::StatusOr<PreparedCudaKernel> CudaDropout(const LocalNode& node) {
+namespace {
+
+absl::StatusOr<GlobalBlock> DrawnBlock(const LocalNode& node) {
   const LocalTensor& x = node.outputs[0];
   if (x.global.size() > GlobalBlock::kMaxRank) {
     return InvalidArgument("x has {} dimensions, allowed are {}", x.global.size(), GlobalBlock::kMaxRank);
   }
+  GlobalBlock block = MakeGlobalBlock(x);
+  block.offset[0] += node.attributes.Int("first_sample");
+  return block;
+}
+
+std::string KeyOf(const LocalNode& node) {
+  const std::string& key = node.attributes.String("key");
+  return key.empty() ? node.name : key;
+}
+
+}  // namespace
+
+absl::StatusOr<PreparedCudaKernel> CudaDropout(const LocalNode& node) {
   launch::DropoutLaunch dropout;
-  dropout.block = MakeGlobalBlock(x);
-  dropout.block.offset[0] += node.attributes.Int("first_sample");
+  ASSIGN_OR_RETURN(dropout.block, DrawnBlock(node));
   dropout.rate = node.attributes.Float("rate");
-  const std::string& key_name = node.attributes.String("key");
-  const std::string name = key_name.empty() ? node.name : key_name;
-  return OwnFloatingKernel(node, [=, n = x.elements()](const KernelArguments& a, DType dtype, CudaQueue q) {
+  return OwnFloatingKernel(node, [=, name = KeyOf(node), n = node.outputs[0].elements()](const KernelArguments& a,
+                                                                                         DType dtype, CudaQueue q) {
     launch::DropoutLaunch bound = dropout;
     bound.key = PhiloxKey(a.seed, name);
     bound.iteration = In<int32_t>(a, 1);
     return launch::Dropout(dtype, bound, In(a, 0), Out(a, 0), n, q);
+  });
+}
+
+absl::StatusOr<PreparedCudaKernel> CudaNoise(const LocalNode& node) {
+  launch::DrawLaunch draw;
+  ASSIGN_OR_RETURN(draw.block, DrawnBlock(node));
+  const bool normal = node.attributes.String("distribution") == "normal";
+  return OwnFloatingKernel(node, [=, name = KeyOf(node), n = node.outputs[0].elements()](const KernelArguments& a,
+                                                                                         DType dtype, CudaQueue q) {
+    launch::DrawLaunch bound = draw;
+    bound.key = PhiloxKey(a.seed, name);
+    bound.iteration = In<int32_t>(a, 1);
+    return launch::Noise(dtype, bound, normal, Out(a, 0), n, q);
   });
 }
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "ops/functors/maximum.h"
+#include "ops/functors/pairs.h"
 #include "ops/host/fast/fast_kernels.h"
 #include "ops/host/fast/lanes.h"
 #include "ops/host/kernel/parallel.h"

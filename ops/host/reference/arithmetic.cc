@@ -3,6 +3,7 @@
 
 #include "graph/ir/op_definition.h"
 #include "ops/functors/elementwise.h"
+#include "ops/functors/noise.h"
 #include "ops/host/kernel/global_index.h"
 #include "ops/host/kernel/node_dropout.h"
 #include "ops/host/reference/reference_kernels.h"
@@ -138,6 +139,24 @@ absl::StatusOr<PreparedKernel> ReferenceDropout(const LocalNode& node) {
       for (int64_t i = 0; i < rows.length; ++i) {
         const int64_t local = r * rows.length + i;
         Out<T>(a, 0)[local] = step.Of(In<T>(a, 0)[local], start + static_cast<uint64_t>(i));
+      }
+    }
+  });
+}
+
+absl::StatusOr<PreparedKernel> ReferenceNoise(const LocalNode& node) {
+  const LocalTensor x = node.outputs[0];
+  const int64_t first_sample = node.attributes.Int("first_sample");
+  const bool normal = node.attributes.String("distribution") == "normal";
+  const std::string& key = node.attributes.String("key");
+  return PreparedFloating(x.dtype, [=, name = key.empty() ? node.name : key]<typename T>(const KernelArguments& a) {
+    const auto* const step = In<int32_t>(a, 1);
+    const NoiseStep noise{normal, PhiloxKey(a.seed, name), step == nullptr ? 0 : static_cast<uint64_t>(*step)};
+    const GlobalRows rows(x, first_sample);
+    for (int64_t r = 0; r < rows.count; ++r) {
+      const uint64_t start = rows.Start(r);
+      for (int64_t i = 0; i < rows.length; ++i) {
+        Out<T>(a, 0)[r * rows.length + i] = static_cast<T>(noise.At(start + static_cast<uint64_t>(i)));
       }
     }
   });

@@ -1,7 +1,7 @@
 // Reference kernels of pooling. A gradient adds into dx window by window, in row-major order of the output pixels.
 #include <limits>
 
-#include "ops/functors/maximum.h"
+#include "ops/functors/pairs.h"
 #include "ops/host/reference/reference_kernels.h"
 #include "ops/values/node_geometry.h"
 

@@ -41,6 +41,21 @@ metric %norm
 )");
 }
 
+// A constant and a column of samples, neither of the result's shape: the samples lead, so that what is made of them is
+// weighed.
+TEST(PrepareEvaluation, WhatBroadcastsIsOfTheSamples) {
+  const Graph graph = Parse(R"(%x = input() f32[6,1]
+%c = parameter() initializer=constant f32[1,4]
+%y = add(%c, %x) f32[6,4]
+%mean = mean(%y) f32[]
+metric %mean
+)");
+  const absl::StatusOr<Graph> prepared = PrepareEvaluation(graph, Ops());
+  ASSERT_TRUE(prepared.ok()) << prepared.status();
+  EXPECT_NE(ToText(*prepared).find("%mean@weighed = mul(%y, %mean@of_elements)"), std::string::npos)
+      << ToText(*prepared);
+}
+
 TEST(PrepareEvaluation, NoTargetIsSmoothed) {
   const Graph graph = Parse(R"(%x = input() f32[6,5]
 %labels = input() i32[6]
@@ -115,9 +130,6 @@ TEST(PrepareEvaluation, AMeanBehindAnLstmThatCarriesIsOfWeighedSamples) {
 }
 
 TEST(PrepareTraining, GroupsOfStatisticsMustDivideTheBatch) {
-  const Graph graph =
-      Parse(BatchNormText("%y = batch_norm(%x, %gamma, %beta, %mean, %variance) f32[6,5,5,4]\nmetric %y\n"));
-  Graph wrong = graph;
   const absl::StatusOr<Graph> parsed = ParseText(
       BatchNormText("%y = batch_norm(%x, %gamma, %beta, %mean, %variance) statistics_samples=4\nmetric %y\n"), Ops());
   const absl::Status status = parsed.ok() ? PrepareTraining(*parsed, Ops()).status() : parsed.status();

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cmath>
 
 #include "graph/ir/op_definition.h"
 #include "ops/host/host_kernels.h"
@@ -180,12 +181,11 @@ TEST(EmptyBlocks, NoSamplesAreNoWork) {
   }
 }
 
-// The mask belongs to the global element: cut anywhere, the parts are those of the whole.
-TEST(Dropout, MaskDoesNotDependOnTheSplit) {
-  const LocalNode node = WholeNode("dropout", {{"rate", 0.4}, {"key", std::string("drop")}},
-                                   {F32({5, 6, 7, 9}), TensorType{DType::kI32, {}}});
+// What is drawn belongs to the global element: cut anywhere, the parts are those of the whole.
+void ExpectSameOnEveryPart(const std::string& op, const Attributes& attributes) {
+  const LocalNode node = WholeNode(op, attributes, {F32({5, 6, 7, 9}), TensorType{DType::kI32, {}}});
   const std::vector<Values> inputs = SuitableInputs(node, 8);
-  for (const std::string& family : Families("dropout")) {
+  for (const std::string& family : Families(op)) {
     const RunOptions options{.family = family, .threads = 2};
     const Values whole = Outputs(node, inputs, options)[0];
     for (int dimension = 0; dimension < 4; ++dimension) {
@@ -201,6 +201,41 @@ TEST(Dropout, MaskDoesNotDependOnTheSplit) {
         EXPECT_EQ(RunPart(node, inputs, options, narrow(begin, end))[0], Part(whole, part)) << family << dimension;
       }
     }
+  }
+}
+
+TEST(Dropout, MaskDoesNotDependOnTheSplit) {
+  ExpectSameOnEveryPart("dropout", {{"rate", 0.4}, {"key", std::string("drop")}});
+}
+
+TEST(Noise, DoesNotDependOnTheSplit) {
+  for (const char* const distribution : {"normal", "uniform"}) {
+    ExpectSameOnEveryPart("noise", {{"distribution", std::string(distribution)}, {"key", std::string("drawn")}});
+  }
+}
+
+TEST(Noise, IsDistributedAsItSaysAndFollowsSeedKeyAndIteration) {
+  constexpr int64_t kElements = 100'000;
+  const auto run = [](const std::string& distribution, const std::string& key, double iteration, uint64_t seed) {
+    const LocalNode node = WholeNode("noise", {{"distribution", distribution}, {"key", key}},
+                                     {F32({kElements}), TensorType{DType::kI32, {}}});
+    return Outputs(node, {Values(kElements, 3), {iteration}}, {.seed = seed})[0];
+  };
+  for (const auto& [distribution, moments] : {std::pair<std::string, std::array<double, 4>>{"normal", {0, 1, 0, 3}},
+                                              {"uniform", {1.0 / 2, 1.0 / 3, 1.0 / 4, 1.0 / 5}}}) {
+    const Values drawn = run(distribution, "a", 0, 1);
+    for (int k = 0; k < 4; ++k) {
+      double sum = 0;
+      for (const double value : drawn) sum += std::pow(value, k + 1);
+      EXPECT_NEAR(sum / kElements, moments[k], 0.07) << distribution << " moment " << k + 1;
+    }
+    double neighbours = 0;  // the two numbers of a pair are independent
+    for (size_t i = 0; i < drawn.size(); i += 2) neighbours += (drawn[i] - moments[0]) * (drawn[i + 1] - moments[0]);
+    EXPECT_NEAR(neighbours / (kElements / 2), 0, 0.02) << distribution;
+    EXPECT_EQ(run(distribution, "a", 0, 1), drawn);
+    EXPECT_NE(run(distribution, "b", 0, 1), drawn);
+    EXPECT_NE(run(distribution, "a", 1, 1), drawn);
+    EXPECT_NE(run(distribution, "a", 0, 2), drawn);
   }
 }
 

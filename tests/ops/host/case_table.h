@@ -2,6 +2,8 @@
 #ifndef PARTITA_TESTS_OPS_HOST_CASE_TABLE_H_
 #define PARTITA_TESTS_OPS_HOST_CASE_TABLE_H_
 
+#include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -22,13 +24,17 @@ class CaseTable {
   void Add(const std::string& op, const Attributes& attributes, const Types& inputs) {
     AddNode(WholeNode(op, attributes, inputs));
   }
-  // Named by its place.
+  // Named by its place among the cases of its op, from which its inputs come too: other ops change neither.
   void AddNode(LocalNode node) {
-    KernelCase result{node.op->name + "_" + std::to_string(cases.size()), std::move(node), {}};
-    result.inputs = SuitableInputs(result.node, 100 + cases.size());
+    const uint64_t place = places_[node.op->name]++;
+    KernelCase result{node.op->name + "_" + std::to_string(place), std::move(node), {}};
+    result.inputs = SuitableInputs(result.node, 100 + place);
     cases.push_back(std::move(result));
   }
   std::vector<KernelCase> cases;
+
+ private:
+  std::map<std::string, uint64_t> places_;
 };
 
 // Of nodes over [n,t,c], and of tables that are read by ids: sequence_cases.cc.

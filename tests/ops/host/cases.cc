@@ -193,12 +193,16 @@ void AddElementwise(CaseTable& table) {
     table.Add("add", {}, {x});
     table.Add("add", {}, {x, x});
     table.Add("add", {}, {x, x, x, x});
+    table.Add("masked", {}, {x, x});
     table.Add("bias", {}, {x, vector});
     table.Add("bias_grad", {}, {x});
     table.Add("bias_grad_relu", {}, {x, x});
     table.Add("dropout", {{"rate", 0.3}, {"key", std::string("forward")}}, {x, I32({})});
     table.Add("dropout", {{"rate", 0.5}, {"key", std::string("forward")}}, {x, std::nullopt});
     table.Add("dropout", {{"rate", 0.3}, {"key", std::string("forward")}, {"first_sample", int64_t{5}}}, {x, I32({})});
+    for (const char* const distribution : {"normal", "uniform"}) {
+      table.Add("noise", {{"distribution", std::string(distribution)}, {"key", std::string("drawn")}}, {x, I32({})});
+    }
     table.Add("reshape", {{"shape", Ints{Elements(shape)}}}, {x});
     table.Add("cast", {{"dtype", std::string("i32")}}, {x});
     table.Add("sum_of_squares", {}, {x});

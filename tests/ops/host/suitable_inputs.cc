@@ -16,7 +16,7 @@ std::string InputName(const LocalNode& node, size_t input) {
 bool IsPositive(const std::string& op, size_t input, const std::string& name) {
   const bool variance = (op == "batch_norm_inference" && input == 4) || op == "batch_norm_running";
   const bool divisor = op == "over" && input == 1;
-  return variance || divisor || op == "clip_scale" || op == "log" || op == "sqrt" || name == "sum" ||
+  return variance || divisor || op == "clip_scale" || op == "log" || op == "log1p" || op == "sqrt" || name == "sum" ||
          name == "mean_square" || name == "accumulator" || name == "w_squares" || name == "g_squares";
 }
 

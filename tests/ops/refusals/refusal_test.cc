@@ -103,7 +103,7 @@ TEST(Refusal, Elementwise) {
                    {op, {}, {F32({4}), F32({4})}, op + " takes 1 inputs; 2 are given"}});
   }
   for (const std::string& op : NamesOf(BinaryOps())) {
-    const bool broadcasts = op == "mul" || op == "sub" || op == "div" || op == "maximum";
+    const bool broadcasts = PlaceOf(PairOps(), op) >= 0;
     ExpectRefused({{op, {}, {F32({3}), F64({3})}, "has element type f64; f32 is needed"},
                    {op, {}, {F32({3, 2}), F32({3})}, "has shape [3]; [3,2] is needed"}});
     if (!broadcasts) ExpectRefused({{op, {}, {F32({3, 1}), F32({3})}, "has shape [3]; [3,1] is needed"}});
@@ -209,6 +209,8 @@ TEST(Refusal, Dense) {
        {{"rate", 1.0}},
        {F32({3}), std::nullopt},
        "attribute rate is 1; it must be at least 0 and less than 1"},
+      {"noise", {{"distribution", "gamma"}}, {F32({3}), std::nullopt}, "attribute distribution"},
+      {"noise", {{"distribution", "normal"}}, {I32({3}), std::nullopt}, "input x has element type i32"},
       {"pixels", {}, {F32({3})}, "input bytes has element type f32; u8 is needed"},
       {"pixels", {{"dtype", "bf16"}}, {U8({3})}, "attribute dtype is bf16; numbers of pixels are f32 or f64"},
       {"pixels", {{"mean", "0.5,0.5"}}, {U8({3})}, "attribute mean is '0.5,0.5'; one finite number is needed"},

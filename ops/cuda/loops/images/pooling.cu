@@ -5,7 +5,7 @@
 #include "ops/cuda/loops/elementwise.h"
 #include "ops/cuda/loops/images/pooling_windows.h"
 #include "ops/cuda/loops/runs.h"
-#include "ops/functors/maximum.h"
+#include "ops/functors/pairs.h"
 
 namespace partita::launch {
 namespace {

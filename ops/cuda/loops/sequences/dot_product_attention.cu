@@ -6,7 +6,7 @@
 #include "ops/cuda/loops/labels.h"
 #include "ops/cuda/loops/sequences/score_steps.h"
 #include "ops/cuda/loops/sequences/scores.h"
-#include "ops/functors/maximum.h"
+#include "ops/functors/pairs.h"
 
 namespace partita::launch {
 namespace {

@@ -70,8 +70,10 @@ std::vector<Values> Reference(const LocalNode& node, const std::vector<Values>& 
 
 void ExpectNear(const LocalNode& node, const std::vector<Values>& found, const std::vector<Values>& expected) {
   ASSERT_EQ(found.size(), expected.size());
+  // Gradients of attention are several products in f32, and those of a row of scores cancel.
+  const double tolerance = node.op->name.starts_with("scaled_dot_product_attention") ? 1e-5 : kTolerance;
   for (size_t i = 0; i < found.size(); ++i) {
-    EXPECT_LE(Distance(found[i], expected[i]), kTolerance + RoundingOnGpu(node, i))
+    EXPECT_LE(Distance(found[i], expected[i]), tolerance + RoundingOnGpu(node, i))
         << "output " << i << " " << Name(node.outputs[i].dtype);
   }
 }
