@@ -7,7 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "importer/program/exported_program.h"
-#include "importer/translator.h"
+#include "importer/translation/translator.h"
 
 namespace partita::torch_export {
 

@@ -4,20 +4,18 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cstring>
 #include <map>
 #include <set>
-#include <span>
 #include <utility>
 
 #include "graph/proto_io/proto_io.h"
+#include "graph/read/verify_model.h"
 #include "graph/value/node_name.h"
 #include "importer/added_loss.h"
-#include "importer/moves.h"
-#include "runtime/base/check.h"
+#include "importer/translation/moves.h"
+#include "importer/translation/translations.h"
 #include "runtime/base/file_name.h"
 #include "runtime/base/status.h"
-#include "runtime/checkpoint/safetensors.h"
 
 namespace partita {
 namespace {
@@ -116,8 +114,54 @@ std::string Place(const torch_export::Node& node) {
   return fmt::format("node {} ({}{})", Quoted(name), node.target, node.module.empty() ? "" : " of " + node.module);
 }
 
+// Numbers that vary with the batch are read where they count samples; elsewhere they would be those of the example.
+absl::Status CheckNumbers(const torch_export::Node& node) {
+  static const auto& read = *new std::set<std::string>{"mul.other",
+                                                       "multiply.other",
+                                                       "div.other",
+                                                       "divide.other",
+                                                       "true_divide.other",
+                                                       "slice.start",
+                                                       "slice.end",
+                                                       "arange.end",
+                                                       "split.split_size",
+                                                       "repeat_interleave.output_size",
+                                                       "arange.start",
+                                                       "narrow.length",
+                                                       "eye.n",
+                                                       "eye.m",
+                                                       "scalar_tensor.s"};
+  for (const auto& [name, argument] : node.arguments) {
+    if (!read.contains(OpOf(node.target) + "." + name)) RETURN_IF_ERROR(CheckFixed(node, name));
+  }
+  return absl::OkStatus();
+}
+
+// What mixes the rows of an operand reads a constant with all samples, and not the one that stands for all.
+absl::Status SpreadConstants(Translator& translator, const torch_export::Node& node) {
+  static const auto& mixing = *new std::set<std::string>{
+      "softmax",    "_softmax", "log_softmax", "_log_softmax", "matmul", "mm",
+      "bmm",        "mv",       "addmm",       "baddbmm",      "einsum", "tril",
+      "triu",       "cumsum",   "flip",        "roll",         "norm",   "linalg_vector_norm",
+      "gather",     "slice",    "narrow",      "select",       "cat",    "concat",
+      "concatenate"};
+  if (!mixing.contains(OpOf(node.target))) return absl::OkStatus();
+  for (const std::string& name : ReadsOf(node)) {
+    if (translator.ConstantOf(name) == nullptr) continue;
+    const absl::StatusOr<Imported> whole = translator.Whole(name, name);
+    if (whole.ok()) translator.Bind(name, *whole);
+    const std::vector<Size>& sizes = translator.SizesOf(name);
+    const auto varies = [](const Size& size) { return !size.symbol.empty(); };
+    if (!whole.ok() || (sizes.size() > 1 && std::any_of(sizes.begin() + 1, sizes.end(), varies))) {
+      return InvalidArgument("it mixes samples of the constant {}", Quoted(name));
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::Status TranslateNode(Translator& translator, const torch_export::Node& node) {
   const Translate translate = FindTranslation(node.target);
+  RETURN_IF_ERROR(CheckNumbers(node));
   if (translator.constants().Folds(node)) {
     const absl::Status folded = translator.constants().Fold(node);
     // What depends on how many samples there are is computed with the batch.
@@ -126,6 +170,7 @@ absl::Status TranslateNode(Translator& translator, const torch_export::Node& nod
   if (translate == nullptr) return InvalidArgument("there is no translation of this op");
   if (node.outputs.empty() || node.outputs[0].empty()) return InvalidArgument("its result is no tensor");
   if (!translator.IsKnown(node.outputs[0])) return InvalidArgument("its result has no sizes");
+  RETURN_IF_ERROR(SpreadConstants(translator, node));
   RETURN_IF_ERROR(translate(translator, node));
   ASSIGN_OR_RETURN(const Imported result, translator.Get(node.outputs[0]));
   if (result.rank() != translator.SizesOf(node.outputs[0]).size()) {
@@ -288,67 +333,20 @@ absl::Status TranslateNodes(const ExportedProgram& program, const std::vector<bo
                          fmt::join(reasons, "; "), more);
 }
 
-template <typename T>
-void Append(double value, std::string& bytes) {
-  const T element = static_cast<T>(value);
-  bytes.append(reinterpret_cast<const char*>(&element), sizeof(T));
-}
-
-void AppendAs(double value, DType type, std::string& bytes) {
-  if (type == DType::kF64) {
-    Append<double>(value, bytes);
-  } else if (type == DType::kI32) {
-    Append<int32_t>(value, bytes);
-  } else {
-    Append<float>(value, bytes);
+// The graph of the loss and the metrics. A parameter that reaches the loss along no way with gradients, as one that is
+// read under torch.no_grad() alone, stays as it is: PyTorch's optimizers skip it.
+absl::StatusOr<Graph> Finished(Translator& translator, const std::string& loss, const std::vector<std::string>& metrics,
+                               const OpRegistry& registry) {
+  const Graph& graph = translator.assembler().graph();
+  const std::vector<std::string> still = ParametersWithoutGradient(graph, graph.Find(loss));
+  std::vector<NodeDescription> nodes = Describe(graph);
+  const std::string &parameter = registry.Get(Role::kParameter).name, &state = registry.Get(Role::kState).name;
+  const auto parameters = static_cast<size_t>(std::ranges::count(nodes, parameter, &NodeDescription::op));
+  if (still.empty() || still.size() == parameters) return translator.assembler().Finish(loss, metrics);
+  for (NodeDescription& node : nodes) {
+    if (std::ranges::find(still, node.name) != still.end()) node.op = state;
   }
-}
-
-// The name under which the graph has that weight, or one that is tied to it; nullptr: it has none of it.
-const std::string* UsedName(const ExportedProgram& program, const StoredWeight& weight,
-                            const std::map<std::string, const ImportedState*>& states) {
-  for (const auto& [name, other] : program.weights) {
-    const bool same = other.member.begin == weight.member.begin && other.meta.offset == weight.meta.offset &&
-                      other.meta.shape() == weight.meta.shape() && other.meta.strides == weight.meta.strides;
-    if (same && states.contains(name)) return &name;
-  }
-  return nullptr;
-}
-
-// In PyTorch's order, of a tensor that lies in the state's.
-absl::StatusOr<std::vector<double>> TrainedValues(const SafetensorsFile& trained, const ImportedState& state,
-                                                  const Shape& shape) {
-  const StoredTensor* const tensor = trained.Find(state.name);
-  if (tensor == nullptr) return InvalidArgument("{}: has no tensor {}", trained.path(), Quoted(state.name));
-  std::vector<int64_t> lying;
-  for (const int d : state.order) lying.push_back(shape[static_cast<size_t>(d)]);
-  if (lying.empty() && tensor->shape.size() == 1) lying = {1};  // a parameter without dimensions
-  if (tensor->shape != lying) {
-    return InvalidArgument("{}: tensor {}: found [{}], needed is [{}]", trained.path(), Quoted(state.name),
-                           fmt::join(tensor->shape, ","), fmt::join(lying, ","));
-  }
-  const std::span<const std::byte> bytes = trained.Bytes(*tensor);
-  const bool doubles = tensor->type == StoredTypeOf(DType::kF64);
-  if (!doubles && tensor->type != StoredTypeOf(DType::kF32)) {
-    return InvalidArgument("{}: tensor {}: is of type {}; expected F32 or F64", trained.path(), Quoted(state.name),
-                           tensor->type->name);
-  }
-  const std::vector<int64_t> strides = RowMajor(Shape(lying.begin(), lying.end()));
-  std::vector<int64_t> own(shape.size());
-  for (size_t j = 0; j < state.order.size(); ++j) own[static_cast<size_t>(state.order[j])] = strides[j];
-  std::vector<double> values;
-  for (const int64_t place : PlacesOf(shape, own, 0)) {
-    if (doubles) {
-      double value = 0;
-      std::memcpy(&value, bytes.data() + place * static_cast<int64_t>(sizeof(double)), sizeof(double));
-      values.push_back(value);
-    } else {
-      float value = 0;
-      std::memcpy(&value, bytes.data() + place * static_cast<int64_t>(sizeof(float)), sizeof(float));
-      values.push_back(value);
-    }
-  }
-  return values;
+  return BuildGraph(nodes, loss, metrics, registry);
 }
 
 }  // namespace
@@ -400,7 +398,7 @@ absl::StatusOr<ImportedModel> ImportModel(const std::string& path, const OpRegis
     names.push_back(*std::move(accuracy));
   }
   const std::vector<std::string> metrics(names.begin() + 1, names.end());
-  absl::StatusOr<Graph> graph = translator.assembler().Finish(names[0], metrics);
+  absl::StatusOr<Graph> graph = Finished(translator, names[0], metrics, registry);
   if (!graph.ok()) return WithContext(path, graph.status());
   imported.model.graph = *std::move(graph);
   std::string name = path.substr(path.rfind('/') + 1);
@@ -408,72 +406,6 @@ absl::StatusOr<ImportedModel> ImportModel(const std::string& path, const OpRegis
   imported.model.name = CheckNodeName(name).ok() ? name : "exported";
   imported.states = translator.states();
   return imported;
-}
-
-absl::Status SaveWeights(const ImportedModel& imported, const std::string& path, std::optional<DType> floats) {
-  const Graph& graph = imported.model.graph;
-  const bool has_doubles = std::ranges::any_of(
-      imported.program.weights, [](const auto& weight) { return weight.second.meta.type == ScalarType::kF64; });
-  std::vector<std::string> bytes;
-  std::vector<NamedTensor> tensors;
-  bytes.reserve(imported.states.size());
-  for (const ImportedState& state : imported.states) {
-    const TensorType& type = graph.type(graph.Find(state.name));
-    const bool is_double = state.values.empty()
-                               ? imported.program.weights.at(state.name).meta.type == ScalarType::kF64
-                               : has_doubles && IsFloating(type.dtype);  // constants go with the others
-    const DType as_given = is_double ? DType::kF64 : type.dtype;
-    const DType stored = floats && IsFloating(type.dtype) ? *floats : as_given;
-    ASSIGN_OR_RETURN(std::string one, ReadWeight(imported, state, stored));
-    bytes.push_back(std::move(one));
-    tensors.push_back({state.name,
-                       stored,
-                       {type.shape.begin(), type.shape.end()},
-                       std::as_bytes(std::span(bytes.back().data(), bytes.back().size()))});
-  }
-  return SaveSafetensors(path, tensors, {});
-}
-
-absl::Status SaveForPyTorch(const ImportedModel& imported, const SafetensorsFile& trained, const std::string& path) {
-  const ExportedProgram& program = imported.program;
-  std::map<std::string, const ImportedState*> states;
-  for (const ImportedState& state : imported.states) states[state.name] = &state;
-  std::vector<std::string> bytes;
-  std::vector<NamedTensor> tensors;
-  bytes.reserve(program.weights.size());
-  for (const auto& [name, weight] : program.weights) {
-    if (!weight.is_persistent) continue;
-    const std::string* const used = UsedName(program, weight, states);
-    const bool floats = IsFloat(weight.meta.type);
-    const DType stored = !floats ? DType::kI32 : weight.meta.type == ScalarType::kF64 ? DType::kF64 : DType::kF32;
-    std::vector<double> values;
-    if (used == nullptr) {
-      ASSIGN_OR_RETURN(values, StoredValues(program, name, InOrder(weight.meta.sizes.size())));
-    } else {
-      ASSIGN_OR_RETURN(values, TrainedValues(trained, *states.at(*used), weight.meta.shape()));
-    }
-    std::string one;
-    for (const double value : values) AppendAs(value, stored, one);
-    bytes.push_back(std::move(one));
-    const Shape shape = weight.meta.shape();
-    tensors.push_back({name,
-                       stored,
-                       {shape.begin(), shape.end()},
-                       std::as_bytes(std::span(bytes.back().data(), bytes.back().size()))});
-  }
-  return SaveSafetensors(path, tensors, {});
-}
-
-absl::StatusOr<std::string> ReadWeight(const ImportedModel& imported, const ImportedState& state, DType type) {
-  std::vector<double> values = state.values;
-  if (values.empty()) {
-    CHECK(imported.program.weights.contains(state.name));
-    ASSIGN_OR_RETURN(values, StoredValues(imported.program, state.name, state.order));
-  }
-  std::string bytes;
-  bytes.reserve(values.size() * static_cast<size_t>(SizeOf(type)));
-  for (const double value : values) AppendAs(value, type, bytes);
-  return bytes;
 }
 
 }  // namespace partita

@@ -2,15 +2,13 @@
 #ifndef PARTITA_IMPORTER_IMPORT_MODEL_H_
 #define PARTITA_IMPORTER_IMPORT_MODEL_H_
 
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "graph/ir/model.h"
 #include "importer/program/exported_program.h"
-#include "importer/translator.h"
-#include "runtime/checkpoint/safetensors.h"
+#include "importer/translation/translator.h"
 
 namespace partita {
 
@@ -41,21 +39,6 @@ absl::StatusOr<Model> ReadModelFile(const std::string& path, const OpRegistry& r
 // returns; or all nodes that have no translation, with op, module and reason.
 absl::StatusOr<ImportedModel> ImportModel(const std::string& path, const OpRegistry& registry,
                                           const ImportOptions& options = {});
-
-// Writes all weights as safetensors, under the module's names and in the order of the graph's states. Floating ones as
-// `floats`; without it those of f64 as f64, for runs with --precision=f64, and others as f32.
-absl::Status SaveWeights(const ImportedModel& imported, const std::string& path,
-                         std::optional<DType> floats = std::nullopt);
-
-// Writes what load_state_dict of the exported module accepts: its parameters and persistent buffers under their names
-// and with their dimensions as PyTorch has them, those that the graph has as `trained` has them, others, such as
-// counters of batches, as the program has them. kInvalidArgument: `trained` lacks a weight or has it in another shape
-// or type.
-absl::Status SaveForPyTorch(const ImportedModel& imported, const SafetensorsFile& trained, const std::string& path);
-
-// One weight's bytes in the order and type of the graph's state, little-endian f32, f64 or i32.
-absl::StatusOr<std::string> ReadWeight(const ImportedModel& imported, const torch_export::ImportedState& state,
-                                       DType type);
 
 }  // namespace partita
 

@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <string_view>
 #include <utility>
 
 #include "graph/value/node_name.h"
@@ -123,22 +126,33 @@ absl::StatusOr<TensorMeta> ReadMeta(const Json& json) {
   return meta;
 }
 
+// Blocks of a program that compute as if their nodes stood in it: under torch.no_grad, without gradients; under
+// autocast, whose precision is that of the run here.
+constexpr std::string_view kGradientBlock = "torch.ops.higher_order.wrap_with_set_grad_enabled";
+constexpr std::string_view kBlocks[] = {kGradientBlock, "torch.ops.higher_order.wrap_with_autocast",
+                                        "torch.ops.higher_order.tag_activation_checkpoint"};
+
 class ProgramReader {
  public:
-  explicit ProgramReader(const Json& graph) : graph_(graph) {}
+  // `names`: of a block, what the program calls the values that it takes. All must outlive the reader.
+  ProgramReader(const Json& graph, ExportedProgram& program, std::map<std::string, std::string> names = {})
+      : graph_(graph), program_(program), names_(std::move(names)) {}
 
-  absl::Status Read(ExportedProgram& program) {
+  absl::Status Read() {
     ASSIGN_OR_RETURN(const Json* const tensors, At(graph_, "tensor_values"));
     for (const auto& [name, meta] : tensors->items()) {
+      if (names_.contains(name)) continue;
       absl::StatusOr<TensorMeta> read = ReadMeta(meta);
       if (!read.ok()) return WithContext(fmt::format("tensor {}", Quoted(name)), read.status());
-      program.tensors.emplace(name, *std::move(read));
+      std::string own = name;
+      while (!program_.tensors.emplace(own, *read).second) own = fmt::format("{}.{}", name, program_.tensors.size());
+      if (own != name) names_.emplace(name, std::move(own));
     }
     ASSIGN_OR_RETURN(const Json* const nodes, ListAt(graph_, "nodes", kMostNodes));
     for (const Json& one : *nodes) {
-      absl::StatusOr<Node> node = ReadNode(one);
-      if (!node.ok()) return WithContext(fmt::format("node {}", program.nodes.size()), node.status());
-      program.nodes.push_back(*std::move(node));
+      const size_t place = program_.nodes.size();
+      const absl::Status read = ReadNodeOrBlock(one);
+      if (!read.ok()) return WithContext(fmt::format("node {}", place), read);
     }
     return absl::OkStatus();
   }
@@ -146,8 +160,73 @@ class ProgramReader {
  private:
   absl::StatusOr<std::string> TensorNameOf(const Json& json) const {
     if (json.is_object() && json.contains("as_none")) return std::string();
-    if (json.is_object() && json.contains("as_tensor")) return TextAt(json["as_tensor"], "name");
-    return TextAt(json, "name");
+    ASSIGN_OR_RETURN(std::string name,
+                     TextAt(json.is_object() && json.contains("as_tensor") ? json["as_tensor"] : json, "name"));
+    const auto outside = names_.find(name);
+    return outside == names_.end() ? name : outside->second;
+  }
+
+  absl::Status ReadNodeOrBlock(const Json& json) {
+    ASSIGN_OR_RETURN(const std::string target, TextAt(json, "target"));
+    if (std::ranges::find(kBlocks, target) != std::end(kBlocks)) return WithContext(target, ReadBlock(json, target));
+    ASSIGN_OR_RETURN(Node node, ReadNode(json));
+    program_.nodes.push_back(std::move(node));
+    return absl::OkStatus();
+  }
+
+  // The arguments are settings, the graph, and the values that it takes.
+  absl::Status ReadBlock(const Json& json, const std::string& target) {
+    ASSIGN_OR_RETURN(const Json* const arguments, ListAt(json, "inputs", kMostListed));
+    bool gradients = target != kGradientBlock;
+    const Json* graph = nullptr;
+    std::vector<std::string> taken;
+    for (const Json& argument : *arguments) {
+      ASSIGN_OR_RETURN(const Json* const value, At(argument, "arg"));
+      ASSIGN_OR_RETURN(const auto only, Only(*value));
+      if (only.first == "as_graph" && graph == nullptr) {
+        ASSIGN_OR_RETURN(graph, At(*only.second, "graph"));
+      } else if (graph == nullptr) {
+        gradients |= only.first == "as_bool" && only.second->is_boolean() && only.second->get<bool>();
+      } else if (only.first == "as_tensor") {
+        ASSIGN_OR_RETURN(std::string name, TensorNameOf(*only.second));
+        taken.push_back(std::move(name));
+      } else {
+        taken.emplace_back();  // a number, which the block has taken in
+      }
+    }
+    if (graph == nullptr) return InvalidArgument("it has no graph");
+    ASSIGN_OR_RETURN(const Json* const inputs, ListAt(*graph, "inputs", kMostListed));
+    if (inputs->size() > taken.size()) return InvalidArgument("its graph takes {} values", inputs->size());
+    std::map<std::string, std::string> names;
+    for (size_t i = 0; i < inputs->size(); ++i) {
+      if (taken[i].empty()) continue;
+      ASSIGN_OR_RETURN(const Json* const input, At((*inputs)[i], "as_tensor"));
+      ASSIGN_OR_RETURN(const std::string name, TextAt(*input, "name"));
+      names.emplace(name, taken[i]);
+    }
+    ProgramReader block(*graph, program_, std::move(names));
+    RETURN_IF_ERROR(block.Read());
+    return BindResults(json, block, gradients);
+  }
+
+  // What the node of a block is called here is an alias of what its graph returns.
+  absl::Status BindResults(const Json& json, const ProgramReader& block, bool gradients) {
+    ASSIGN_OR_RETURN(const Json* const inner, ListAt(block.graph_, "outputs", kMostListed));
+    ASSIGN_OR_RETURN(const Json* const outer, ListAt(json, "outputs", kMostListed));
+    ASSIGN_OR_RETURN(const std::vector<std::string> results, OutputsOf(*outer));
+    if (results.size() != inner->size()) {
+      return InvalidArgument("it has {} results, and its graph {}", results.size(), inner->size());
+    }
+    for (size_t i = 0; i < results.size(); ++i) {
+      ASSIGN_OR_RETURN(std::string made, block.TensorNameOf((*inner)[i]));
+      if (made.empty() || results[i].empty()) continue;
+      const auto module = json.find("metadata");
+      program_.nodes.push_back({gradients ? "torch.ops.aten.alias.default" : "torch.ops.aten.detach.default",
+                                module == json.end() || !module->is_object() ? "" : ModuleOf(*module),
+                                {{"self", TensorName{std::move(made)}}},
+                                {results[i]}});
+    }
+    return absl::OkStatus();
   }
 
   // An integer of the program: a number, or the name of one that is computed.
@@ -205,6 +284,13 @@ class ProgramReader {
     if (kind == "as_int") {
       ASSIGN_OR_RETURN(const int64_t integer, Integer(*value));
       return Argument(Size{integer});
+    }
+    if (kind == "as_sym_float" || kind == "as_sym_bool") {  // its name is a symbol as that of a size is
+      ASSIGN_OR_RETURN(const auto number, Only(*value));
+      if (number.first == "as_float" && number.second->is_number()) return Argument(number.second->get<double>());
+      if (number.first == "as_bool" && number.second->is_boolean()) return Argument(number.second->get<bool>());
+      if (!number.second->is_string()) return InvalidArgument("found no number");
+      return Argument(Size{0, number.second->get<std::string>()});
     }
     if (kind == "as_sym_int") {
       ASSIGN_OR_RETURN(Size size, SymbolicInteger(*value));
@@ -264,22 +350,28 @@ class ProgramReader {
       node.arguments[name] = *std::move(argument);
     }
     ASSIGN_OR_RETURN(const Json* const outputs, ListAt(json, "outputs", kMostListed));
-    for (const Json& output : *outputs) {
+    ASSIGN_OR_RETURN(node.outputs, OutputsOf(*outputs));
+    const auto metadata = json.find("metadata");
+    if (metadata != json.end() && metadata->is_object()) node.module = ModuleOf(*metadata);
+    return node;
+  }
+
+  absl::StatusOr<std::vector<std::string>> OutputsOf(const Json& outputs) const {
+    std::vector<std::string> names;
+    for (const Json& output : outputs) {
       ASSIGN_OR_RETURN(const auto only, Only(output));
       if (only.first == "as_tensors") {
-        ASSIGN_OR_RETURN(const TensorNames names, ReadNames(*only.second));
-        node.outputs.insert(node.outputs.end(), names.names.begin(), names.names.end());
+        ASSIGN_OR_RETURN(const TensorNames list, ReadNames(*only.second));
+        names.insert(names.end(), list.names.begin(), list.names.end());
         continue;
       }
       std::string name;
       if (only.first == "as_tensor") {
         ASSIGN_OR_RETURN(name, TensorNameOf(*only.second));
       }
-      node.outputs.push_back(std::move(name));
+      names.push_back(std::move(name));
     }
-    const auto metadata = json.find("metadata");
-    if (metadata != json.end() && metadata->is_object()) node.module = ModuleOf(*metadata);
-    return node;
+    return names;
   }
 
   // "L__self__,,Trained;L__self__model.conv,model.conv,torch.nn.Conv2d": the path of the last.
@@ -293,6 +385,8 @@ class ProgramReader {
   }
 
   const Json& graph_;
+  ExportedProgram& program_;
+  std::map<std::string, std::string> names_;  // of this graph's values in the program, where they differ
 };
 
 absl::Status ReadSignature(const Json& signature, ExportedProgram& program) {
@@ -436,7 +530,7 @@ absl::StatusOr<ExportedProgram> ReadExportedProgram(const std::string& path) {
     ASSIGN_OR_RETURN(const Json* const graph, At(*module, "graph"));
     ASSIGN_OR_RETURN(const Json* const signature, At(*module, "signature"));
     RETURN_IF_ERROR(ReadSignature(*signature, program));
-    return ProgramReader(*graph).Read(program);
+    return ProgramReader(*graph, program).Read();
   };
   RETURN_IF_ERROR(WithContext(path, read()));
   RETURN_IF_ERROR(

@@ -11,7 +11,7 @@ Nothing is compiled, and nothing but torch and safetensors is needed.
 import safetensors.torch
 import torch
 
-__all__ = ["export", "load_into"]
+__all__ = ["export", "load_into", "load_optimizer"]
 
 PREFIX = "model."  # of the module's names in the exported program
 
@@ -83,3 +83,28 @@ def load_into(module, path):
                        "with --load, of this module")
     module.load_state_dict(plain, strict=True)
 
+
+def load_optimizer(optimizer, model, path):
+    """Loads the state that `trainer convert MODEL.pt2 --load=TRAINED --optimizer-state --output=PATH` wrote into an
+    optimizer of torch.optim over parameters of `model`, of the class that trained it. Its settings (rates and groups)
+    stay. KeyError: the file has no state of any parameter that it updates.
+    """
+    tensors = safetensors.torch.load_file(path)
+    steps = tensors.pop("step")
+    states = {}
+    for name, tensor in tensors.items():
+        parameter, _, slot = name.rpartition(".")
+        states.setdefault(parameter, {})[slot] = tensor
+    names = {id(parameter): name for name, parameter in model.named_parameters()}
+    loaded = optimizer.state_dict()
+    updated = [parameter for group in optimizer.param_groups for parameter in group["params"]]
+    for index, parameter in enumerate(updated):
+        name = names[id(parameter)]
+        state = states.get(name, states.get(PREFIX + name))
+        if state is None:  # as of one that no gradient reached
+            continue
+        loaded["state"][index] = state if set(state) == {"momentum_buffer"} else {**state, "step": steps.clone()}
+    if not loaded["state"]:
+        raise KeyError(f"{path}: has no state of parameters such as {names[id(updated[0])]}; expected what `trainer "
+                       "convert` wrote with --optimizer-state, of this module")
+    optimizer.load_state_dict(loaded)

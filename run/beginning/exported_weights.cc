@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "importer/import_model.h"
+#include "importer/saved_weights.h"
 #include "ops/registry.h"
 #include "runtime/base/status.h"
 #include "runtime/train/model_file.h"

@@ -108,6 +108,52 @@ class RoundTripTest(unittest.TestCase):
             self.assertTrue(torch.allclose(ours, wanted, atol=2e-5), (ours - wanted).abs().max())
             self.assertEqual(bool((ours != was).any()), wanted.requires_grad)
 
+    def test_pytorch_goes_on_with_the_optimizers_state(self):
+        """5 steps here and 5 in PyTorch are PyTorch's 10, for each optimizer that both have."""
+        import copy
+
+        import numpy
+        import torch
+
+        import partita
+        torch.manual_seed(11)
+        images, labels = torch.randn(8, 6), torch.randint(0, 3, (8,))
+        fields = {"image": images.numpy(), "label": labels.int().numpy()}
+        numpy.savez(self.path("set.npz"), **{f"{use}/{n}": v for use in ("train", "test") for n, v in fields.items()})
+
+        def step(model, optimizer):
+            optimizer.zero_grad()
+            torch.nn.functional.cross_entropy(model(images), labels).backward()
+            optimizer.step()
+
+        for flag, make in (
+                ("sgd,momentum=0.9,nesterov=true", lambda p: torch.optim.SGD(p, 0.01, momentum=0.9, nesterov=True)),
+                ("adamw,weight_decay=0.1", lambda p: torch.optim.AdamW(p, 0.01, weight_decay=0.1)),
+                ("adagrad", lambda p: torch.optim.Adagrad(p, 0.01)),
+                ("rmsprop_torch,momentum=0.5,centered=true",
+                 lambda p: torch.optim.RMSprop(p, 0.01, momentum=0.5, centered=True))):
+            with self.subTest(flag):
+                model = torch.nn.Sequential(torch.nn.Linear(6, 5), torch.nn.Tanh(), torch.nn.Linear(5, 3))
+                theirs = copy.deepcopy(model)
+                partita.export(model, {"image": images, "label": labels}, torch.nn.functional.cross_entropy,
+                               self.path("model.pt2"))
+                trained = self.path("trained.safetensors")
+                self.call("train", "--data=" + self.path("set.npz"), "--batch=8", "--epochs=5",
+                          "--optimizer=" + flag, "--learning-rate=0.01", "--save=" + trained, self.path("model.pt2"))
+                for name, more in (("module", []), ("state", ["--optimizer-state"])):
+                    self.call("convert", self.path("model.pt2"), "--load=" + trained, *more,
+                              f"--output={self.path(name)}.safetensors")
+                partita.load_into(model, self.path("module.safetensors"))
+                ours = make(model.parameters())
+                partita.load_optimizer(ours, model, self.path("state.safetensors"))
+                optimizer = make(theirs.parameters())
+                for i in range(10):
+                    step(theirs, optimizer)
+                    if i >= 5:
+                        step(model, ours)
+                for mine, wanted in zip(model.parameters(), theirs.parameters(), strict=True):
+                    self.assertTrue(torch.allclose(mine, wanted, atol=2e-6), (mine - wanted).abs().max())
+
     def test_what_is_no_batch_is_refused(self):
         import torch
 

@@ -7,6 +7,7 @@
 #include "graph/proto_io/proto_io.h"
 #include "graph/proto_io/proto_io_message.h"
 #include "importer/import_model.h"
+#include "importer/saved_weights.h"
 #include "ops/registry.h"
 #include "run/plan/training_settings.h"
 #include "runtime/base/number.h"
@@ -18,6 +19,13 @@
 namespace partita {
 namespace {
 
+// FlagError: an optimizer's state without a trained model that has one.
+absl::Status CheckTrained(const RunSpec& spec) {
+  if (!spec.predict().optimizer_state()) return absl::OkStatus();
+  return InvalidArgument(
+      "--optimizer-state writes that of a trained model; expected --load beside an exported program (.pt2)");
+}
+
 // The graph of an exported program, or its weights, by the ending of --output; those of --load as PyTorch has them.
 absl::StatusOr<int> ConvertExported(const ContextOf<RunSpec>& context) {
   const std::string& output = context.spec.predict().output();
@@ -25,10 +33,14 @@ absl::StatusOr<int> ConvertExported(const ContextOf<RunSpec>& context) {
                    ImportModel(context.spec.model().graph(), Ops(), ImportOptionsOf(context.spec)));
   if (context.spec.model().has_load()) {
     ASSIGN_OR_RETURN(const SafetensorsFile trained, LoadSafetensors(context.spec.model().load()));
-    RETURN_IF_ERROR(SaveForPyTorch(imported, trained, output));
-    context.out << fmt::format("{}: the weights of {} for load_state_dict of PyTorch\n", output, trained.path());
+    const bool optimizer = context.spec.predict().optimizer_state();
+    RETURN_IF_ERROR(optimizer ? SaveOptimizerForPyTorch(imported, trained, output)
+                              : SaveForPyTorch(imported, trained, output));
+    context.out << fmt::format("{}: the {} of {} for load_state_dict of PyTorch\n", output,
+                               optimizer ? "optimizer's state" : "weights", trained.path());
     return kExitFinished;
   }
+  RETURN_IF_ERROR(CheckTrained(context.spec));
   if (FormatOf(output).ok()) {
     RETURN_IF_ERROR(SaveModel(imported.model, output));
     context.out << fmt::format("{}: a graph of {} nodes\n", output, imported.model.graph.nodes().size());
@@ -43,6 +55,7 @@ absl::StatusOr<int> Convert(const ContextOf<RunSpec>& context) {
   const RunSpec& spec = context.spec;
   std::string folder = spec.model().graph();
   if (IsExportedProgram(folder)) return ConvertExported(context);
+  RETURN_IF_ERROR(CheckTrained(spec));
   if (spec.model().has_load()) {
     return InvalidArgument(
         "{}: is no exported program (.pt2); expected one beside --load, whose weights it names for PyTorch", folder);

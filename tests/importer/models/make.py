@@ -5,7 +5,8 @@ tests compare every digit.
 FILE.pt2            what torch.export.save writes: a module that returns its loss
 FILE.safetensors    in/NAME: a batch; loss; gradient/PARAMETER: of that batch; running/BUFFER: after it
 
-Those in predictions/ return predictions; FILE.LOSS.safetensors is the same with that loss of them.
+Those in functions/ have ops and losses that few models have. Those in predictions/ return predictions;
+FILE.LOSS.safetensors is the same with that loss of them.
 """
 
 import json
@@ -293,6 +294,89 @@ class Padded(nn.Module):
         return y @ self.table.weight.T, y
 
 
+class Functions(nn.Module):
+    """Functions of single elements that Activations does not have, powers, rounding and remainders."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.head = nn.Linear(6, 9), nn.Linear(9, 7)
+
+    def forward(self, x):
+        x = 2 * self.first(x)
+        y = torch.log1p(abs(x)) + torch.expm1(x / 3) + torch.erf(x) - torch.erfc(x) + torch.tan(x / 4)
+        y = y + torch.log2(1 + x * x) + torch.log10(1 + x * x) + torch.exp2(x / 2)
+        y = y + F.celu(x, 0.5) + F.threshold(x, 0.1, 2) + F.hardshrink(x, 0.3) + F.softshrink(x, 0.2)
+        y = y + F.softplus(x, beta=2) + x ** 5 / 9 + abs(x) ** 1.5 + 2 ** (x / 3) + F.relu(x) ** 2.2 + (x * x + 1) ** -1.7
+        y = y + (x * x + 1) ** torch.sin(x) + x ** 0 + torch.logaddexp(x, -2 * x) + torch.lerp(x, y, 0.3)
+        whole = torch.round(x) + torch.floor(x) * 2 - torch.ceil(x) + torch.trunc(x) * 3 + torch.frac(x) + torch.sign(x)
+        y = y + whole * x + torch.remainder(x, 0.7) + torch.fmod(x, -0.6) + torch.remainder(y, x.detach())
+        y = y + torch.div(x.detach(), 0.4, rounding_mode="trunc") * x + torch.floor_divide(x.detach(), 0.3) * x
+        return self.head(y / 8)
+
+
+class Chosen(nn.Module):
+    """Comparisons of floats, choices whose other side is not finite, ties, places of the largest, and blocks without
+    gradients."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.head, self.guide = nn.Linear(6, 9), nn.Linear(9, 7), nn.Linear(6, 9)
+
+    def forward(self, x):
+        y = self.first(x)
+        with torch.no_grad():
+            guide = self.guide(x)
+            center = (y + guide).mean(0, keepdim=True)
+        with torch.autocast("cpu", enabled=False):
+            y = y - 0.3 * center
+        y = torch.where(y > guide, y, 0.5 * guide) + y * (y <= 0.1) + (y >= center) * y - (y < 0.2).to(y.dtype) * y
+        y = y + torch.where(guide > 0, guide.log(), torch.zeros_like(y)) * y  # the logarithm of what is below 0 is NaN
+        attended = torch.softmax(y.masked_fill(guide < -1, float("-inf")), 1)
+        y = y + attended * ((x > 0).any(1, keepdim=True) ^ (x < 1).all(1, keepdim=True))
+        y = y + torch.nan_to_num(guide / guide.relu()).clamp(-2, 3) * y + torch.clamp(y, guide - 1, guide + 1)
+        tied = torch.cat((F.relu(y), torch.zeros_like(y)), 1).view(-1, 6, 3)
+        y = y + tied.amax((1, 2), keepdim=True).flatten(1) + (-tied).amin(1).repeat(1, 3)
+        largest, at = y.max(1, keepdim=True)
+        y = y + 0.1 * largest * at + y.argmin(1)[:, None] * y * 0.01
+        y = y + 2 * y.gather(1, at) - y[torch.arange(x.shape[0]), at[:, 0]][:, None]
+        y = y + F.normalize(F.relu(y - 2)) + (y * (y > 9)).std(1, keepdim=True) + y.var(0) / y.std(0).sum()
+        return self.head(y + F.layer_norm(y.view(-1, 3, 3), (3, 3)).flatten(1)), self.guide.weight.abs().max()
+
+
+class OfBatch(nn.Module):
+    """Constants of all samples where they are mixed, sizes of the batch as numbers, and steps of cells."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.head = nn.Linear(6, 9), nn.Linear(9, 7)
+        self.memory, self.gate = nn.LSTMCell(6, 9), nn.GRUCell(6, 9)
+
+    def forward(self, x):
+        n, y = x.shape[0], self.first(x)
+        y = y + torch.zeros(n, 9, dtype=x.dtype).softmax(0) + torch.ones_like(y).t().flip(0).t() * y
+        y = y + torch.ones(n, 9, dtype=x.dtype).sum() * 0.1 + y.pow(2).sum() / torch.tensor(n) + y[:1].pow(2).mean()
+        y = y * torch.cat([torch.ones(n, 4), torch.zeros(n, 5)], 1) + y * ((y > 0) + (y > 0.2))
+        y = y + torch.max(y, x.repeat(1, 2)[:, :9]) + torch.min(y, 0.5 * y) * torch.isfinite(1 / x[:, :1].round())
+        h = c = g = torch.zeros(n, 9, dtype=x.dtype)
+        for place in range(2):
+            h, c = self.memory(x * (place + 1), (h, c))
+            g = self.gate(x, g + h)
+        return self.head(y + h * c + g)
+
+
+class OfExample(nn.Module):
+    """What would be that of the example's batch in every other one."""
+
+    def __init__(self):
+        super().__init__()
+        self.head = nn.Linear(4, 3)
+
+    def forward(self, x):
+        n, y = x.shape[0], self.head(x)
+        y = y + y[-1] + (torch.eye(n) @ y) + torch.ones(n, n).sum(1)[:, None]
+        return y.clamp(max=1 / n) + y.masked_fill(y > 0, n)
+
+
 class Averaging(nn.Module):
     def __init__(self):
         super().__init__()
@@ -372,11 +456,44 @@ def saturated(both, label):
 
 
 def by_batch(logits, label):
-    return F.cross_entropy(logits, label, reduction="sum") / logits.shape[0]
+    return F.cross_entropy(logits, label, reduction="sum") / (logits.shape[0] + 1)
 
 
-def of_batch(logits, label):
-    return F.cross_entropy(logits / logits.std(0), label)
+def bounded(both, label):
+    logits, most = both
+    return F.cross_entropy(logits, label) + 0.1 * most
+
+
+def of_classes(logits, label):
+    """Losses of classes that are weighed, not reduced, or compared with probabilities."""
+    weight = torch.linspace(0.5, 2, 7, dtype=logits.dtype)
+    share = torch.softmax(logits.detach() * 2 + 1, 1)
+    each = F.cross_entropy(logits, label, reduction="none")
+    loss = F.cross_entropy(logits, label, weight=weight) + ((1 - torch.exp(-each)) ** 2 * each).mean()
+    loss = loss + F.cross_entropy(logits, label, weight=weight, label_smoothing=0.1)
+    loss = loss + F.cross_entropy(logits, label, weight=weight, ignore_index=2, reduction="sum") / logits.size(0)
+    loss = loss + F.cross_entropy(logits, label, reduction="none", label_smoothing=0.2).sum() / logits.numel()
+    loss = loss + F.cross_entropy(logits, share) + F.cross_entropy(logits, share, weight=weight, label_smoothing=0.3)
+    loss = loss + F.nll_loss(torch.log(torch.softmax(logits, 1) + 1e-3), label)
+    return loss - F.log_softmax(logits, 1).gather(1, label[:, None]).mean()
+
+
+def of_numbers(logits, label):
+    """Losses of numbers, and distances."""
+    share, other = torch.softmax(logits.detach() + 0.3, 1), logits.detach().flip(1) + 0.2
+    weight, sign = torch.linspace(0.5, 2, 7, dtype=logits.dtype), torch.sign(other[:, 0])
+    loss = F.binary_cross_entropy_with_logits(logits, share, weight=weight, pos_weight=weight.flip(0))
+    loss = loss + (F.mse_loss(logits, share, reduction="none") * weight).mean()
+    loss = loss + F.binary_cross_entropy(torch.sigmoid(logits), share, weight=weight)
+    loss = loss + F.kl_div(F.log_softmax(logits, 1), share, reduction="batchmean")
+    loss = loss + F.kl_div(F.log_softmax(logits, 1), F.one_hot(label, 7).to(logits.dtype))
+    loss = loss + F.kl_div(F.log_softmax(logits, 1), share.log(), reduction="sum", log_target=True) / 30
+    loss = loss + F.poisson_nll_loss(logits, share) + F.poisson_nll_loss(logits.exp(), share, log_input=False)
+    loss = loss + F.soft_margin_loss(logits, torch.sign(other)) + F.hinge_embedding_loss(logits, torch.sign(other))
+    loss = loss + F.margin_ranking_loss(logits.sum(1), other.sum(1), sign, margin=0.3)
+    loss = loss - F.cosine_similarity(logits, other).mean() + F.pairwise_distance(logits, other).mean()
+    loss = loss + F.pairwise_distance(logits, logits.detach() - 1e-6).mean()  # a distance of 0
+    return loss + F.triplet_margin_loss(logits, other, logits.flip(1), swap=True)
 
 
 def words(logits, label):
@@ -450,8 +567,8 @@ def make_refused():
     norm = nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4)).eval()
     export("refused/evaluation", Trained(norm, F.cross_entropy), small, label)
     batch = torch.export.Dim("batch", min=2)
-    for name, loss in (("by_batch", by_batch), ("of_batch", of_batch)):
-        program = torch.export.export(Trained(nn.Linear(4, 3), loss), (small, label),
+    for name, model, loss in (("by_batch", nn.Linear(4, 3), by_batch), ("of_example", OfExample(), F.cross_entropy)):
+        program = torch.export.export(Trained(model, loss), (small, label),
                                       dynamic_shapes={"x": {0: batch}, "label": {0: batch}})
         torch.export.save(program, f"refused/{name}.pt2")
     whole = members("refused/logits.pt2")
@@ -500,6 +617,13 @@ def main():
     export("refused/reading", Trained(Reading(), F.cross_entropy), small, of_small)
     instance = nn.Sequential(nn.InstanceNorm1d(4, track_running_stats=True), nn.Flatten())
     export("refused/instance", Trained(instance, F.cross_entropy), small[:, :, None].repeat(1, 1, 3), of_small)
+    rows = torch.randn(BATCH, 6).double()
+    os.makedirs("functions", exist_ok=True)
+    make("functions/elements", Functions, classes, rows, label)
+    make("functions/chosen", Chosen, bounded, rows, label)
+    make("functions/classes", lambda: nn.Linear(6, 7), of_classes, rows, label)
+    make("functions/numbers", lambda: nn.Linear(6, 7), of_numbers, rows, label)
+    make("functions/batch", OfBatch, classes, rows, label)
 
 
 if __name__ == "__main__":

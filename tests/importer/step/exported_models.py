@@ -123,8 +123,9 @@ def export(module, x, y, path):
     except Exception:  # a model that works for one size of the batch
         program = torch.export.export(module, (x, y))
     torch.export.save(program, path)
+    graphs = [module.graph for module in program.graph_module.modules() if hasattr(module, "graph")]  # blocks too
     return any("torch.float32" in str(node.kwargs.get("dtype", "")) or torch.float32 in node.args
-               for node in program.graph.nodes)
+               for graph in graphs for node in graph.nodes)
 
 
 def difference(step, loss, gradients):

@@ -3,10 +3,11 @@
 // PyTorch's images are [n,c,h,w], ours [n,h,w,c]. A value therefore has an order: which of PyTorch's dimensions each of
 // ours is. permute and transpose only change it; element-wise ops pass it on; an op whose kernels want another order
 // asks for it (In), and only there is anything moved.
-#ifndef PARTITA_IMPORTER_TRANSLATOR_H_
-#define PARTITA_IMPORTER_TRANSLATOR_H_
+#ifndef PARTITA_IMPORTER_TRANSLATION_TRANSLATOR_H_
+#define PARTITA_IMPORTER_TRANSLATION_TRANSLATOR_H_
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -15,7 +16,7 @@
 #include "absl/status/statusor.h"
 #include "graph/ir/op_definition.h"
 #include "graph/read/graph_assembler.h"
-#include "importer/constants.h"
+#include "importer/constants/constants.h"
 #include "importer/program/exported_program.h"
 
 namespace partita::torch_export {
@@ -89,7 +90,12 @@ class Translator {
     return dimension < sizes.size() ? sizes[dimension] : Size{0};
   }
   Shape ShapeOf(const std::string& node) const;
+  const std::string& OpAt(const std::string& node) const;
+  // Whether the node depends on the batch, and not on parameters and constants alone.
+  bool ReadsInputs(const std::string& node) const;
   DType TypeOf(const std::string& node) const;
+  // How many of it there are for each sample, if the size is the batch's or a multiple of that.
+  std::optional<double> PerSample(const Size& size) const;
   bool IsUserInput(const std::string& name) const {
     const auto input = inputs_.find(name);
     return input != inputs_.end() && input->second->kind == InputKind::kUser;
@@ -127,45 +133,6 @@ class Translator {
   std::string batch_symbol_;                        // the first size of the first user input, if it varies
 };
 
-// What translates the nodes of a target, "conv2d" of torch.ops.aten.conv2d.default. nullptr: nothing does.
-using Translate = absl::Status (*)(Translator& translator, const Node& node);
-Translate FindTranslation(const std::string& target);
-// The names of those ops, without the underscore of writes.
-std::vector<std::string> TranslatedOps();
-
-// torch.ops.aten.relu_.default -> relu: also of those that write into their first argument
-std::string OpOf(const std::string& target);
-// Whether the op writes into its first argument.
-bool IsInPlace(const std::string& target);
-
-// The translations of each family, by name.
-using Translations = std::map<std::string, Translate>;
-void AddElementwise(Translations& translations);  // translate_elementwise.cc
-void AddLogic(Translations& translations);        // translate_logic.cc
-void AddShapes(Translations& translations);       // translate_shapes.cc
-void AddIndices(Translations& translations);      // translate_indices.cc
-void AddImages(Translations& translations);       // translate_images.cc
-void AddNorms(Translations& translations);        // translate_norms.cc
-void AddLayers(Translations& translations);       // translate_layers.cc
-void AddLosses(Translations& translations);       // translate_losses.cc
-void AddRecurrent(Translations& translations);    // translate_recurrent.cc
-void AddReductions(Translations& translations);   // translate_reductions.cc
-
-// Arguments of a node. Those that it lacks are the defaults.
-absl::StatusOr<std::string> TensorOf(const Node& node, const std::string& name);  // kInvalidArgument: no tensor
-std::string OptionalTensorOf(const Node& node, const std::string& name);          // "": none
-bool IsNumber(const Node& node, const std::string& name);
-// kInvalidArgument: the argument is a number that differs from batch to batch, as the size of one.
-absl::Status CheckFixed(const Node& node, const std::string& name);
-double NumberOf(const Node& node, const std::string& name, double otherwise);
-int64_t IntegerOf(const Node& node, const std::string& name, int64_t otherwise);
-bool SwitchOf(const Node& node, const std::string& name, bool otherwise);
-IntList IntegersOf(const Node& node, const std::string& name, const IntList& otherwise);
-// A list of one stands for `count` equal ones.
-IntList RepeatedOf(const Node& node, const std::string& name, const IntList& otherwise, size_t count);
-// From the end where it is below 0. kInvalidArgument: there is no such dimension.
-absl::StatusOr<int> DimensionOf(int64_t dimension, size_t rank);
-
 }  // namespace partita::torch_export
 
-#endif  // PARTITA_IMPORTER_TRANSLATOR_H_
+#endif  // PARTITA_IMPORTER_TRANSLATION_TRANSLATOR_H_

@@ -1,6 +1,6 @@
 // Computes the results of one node of an exported program whose operands are constants, as PyTorch does.
-#ifndef PARTITA_IMPORTER_EVALUATION_H_
-#define PARTITA_IMPORTER_EVALUATION_H_
+#ifndef PARTITA_IMPORTER_CONSTANTS_EVALUATION_H_
+#define PARTITA_IMPORTER_CONSTANTS_EVALUATION_H_
 
 #include <functional>
 #include <map>
@@ -9,8 +9,8 @@
 
 #include "absl/status/statusor.h"
 #include "graph/value/node_name.h"
-#include "importer/constants.h"
-#include "importer/translator.h"
+#include "importer/constants/constants.h"
+#include "importer/program/node_arguments.h"
 #include "runtime/base/status.h"
 
 namespace partita::torch_export {
@@ -76,9 +76,24 @@ class Evaluation {
     RETURN_IF_ERROR(CheckFixed(node_, "fill_value"));
     return Filled(NumberOf(node_, "fill_value", TruthOf("fill_value")));
   }
-  One Scalar() { return Filled(NumberOf(node_, "s", TruthOf("s"))); }
+  One Scalar() {
+    RETURN_IF_ERROR(CheckFixed(node_, "s"));
+    return Filled(NumberOf(node_, "s", TruthOf("s")));
+  }
+  // kInvalidArgument: one of the result's last dimensions is the batch, so that its elements are not all equal there.
+  absl::Status CheckNoSamples(size_t dimensions) const {
+    const std::vector<Size>& sizes = meta().sizes;
+    for (size_t d = sizes.size() - std::min(sizes.size(), dimensions); d < sizes.size(); ++d) {
+      if (!sizes[d].symbol.empty())
+        return InvalidArgument(
+            "what it makes differs from sample to sample; an export without dynamic_shapes, whose batch is that of its "
+            "example, is read");
+    }
+    return absl::OkStatus();
+  }
   double TruthOf(const std::string& argument) const { return SwitchOf(node_, argument, false) ? 1 : 0; }
   One Range();
+  One Spaced();
   One Eye();
 
   One View();
@@ -129,4 +144,4 @@ class Evaluation {
 
 }  // namespace partita::torch_export
 
-#endif  // PARTITA_IMPORTER_EVALUATION_H_
+#endif  // PARTITA_IMPORTER_CONSTANTS_EVALUATION_H_

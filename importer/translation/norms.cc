@@ -3,7 +3,7 @@
 #include <limits>
 #include <tuple>
 
-#include "importer/translator.h"
+#include "importer/translation/translations.h"
 #include "runtime/base/status.h"
 
 namespace partita::torch_export {
@@ -193,19 +193,46 @@ absl::Status BatchNorm(Translator& translator, const Node& node) {
   return absl::OkStatus();
 }
 
+// Over the last dimensions as one, with their weights.
+absl::Status LayerNormOfSeveral(Translator& translator, const Node& node, const Imported& value,
+                                const IntList& normalized) {
+  const std::string& name = node.outputs[0];
+  if (normalized.empty() || normalized.size() > value.rank()) {
+    return InvalidArgument("it normalizes {} of {} dimensions", normalized.size(), value.rank());
+  }
+  ASSIGN_OR_RETURN(const Imported x, translator.In(value, InOrder(value.rank()), name));
+  Shape whole = translator.ShapeOf(x.node);
+  const int64_t elements = Elements(Shape(normalized.begin(), normalized.end()));
+  Shape rows(whole.begin(), whole.end() - static_cast<int64_t>(normalized.size()));
+  rows.push_back(elements);
+  if (rows.size() > 1) rows[0] = whole[0] = -1;
+  std::vector<std::string> inputs;
+  ASSIGN_OR_RETURN(inputs.emplace_back(), translator.Add(name + ".rows", "reshape", {x.node}, {{"shape", rows}}));
+  for (const auto& [argument, begins] : {std::pair("weight", Beginning::kOnes), {"bias", Beginning::kZeros}}) {
+    const std::string tensor = OptionalTensorOf(node, argument);
+    if (tensor.empty()) {
+      ASSIGN_OR_RETURN(inputs.emplace_back(),
+                       translator.Add(name + "." + argument, "constant", {},
+                                      {{"shape", Shape{elements}}, {"value", begins == Beginning::kOnes ? 1.0 : 0.0}}));
+      continue;
+    }
+    ASSIGN_OR_RETURN(const Imported parameter, translator.GetParameter(tensor, InOrder(normalized.size()), begins));
+    ASSIGN_OR_RETURN(inputs.emplace_back(),
+                     translator.Add(name + "." + argument, "reshape", {parameter.node}, {{"shape", Shape{elements}}}));
+  }
+  ASSIGN_OR_RETURN(std::string y,
+                   translator.Add(name + ".norm", "layer_norm", inputs, {{"epsilon", NumberOf(node, "eps", 1e-5)}}));
+  ASSIGN_OR_RETURN(y, translator.Add(name, "reshape", {y}, {{"shape", whole}}));
+  translator.Bind(name, {std::move(y), x.order});
+  return absl::OkStatus();
+}
+
 absl::Status LayerNorm(Translator& translator, const Node& node) {
   const std::string& name = node.outputs[0];
   ASSIGN_OR_RETURN(const std::string input, TensorOf(node, "input"));
   ASSIGN_OR_RETURN(Imported x, translator.Get(input));
   const IntList normalized = IntegersOf(node, "normalized_shape", {});
-  if (normalized.size() != 1) {
-    if (!OptionalTensorOf(node, "weight").empty()) {
-      return InvalidArgument("it normalizes {} dimensions with weights; 1 is read", normalized.size());
-    }
-    std::vector<int> dimensions = InOrder(x.rank());
-    dimensions.erase(dimensions.begin(), dimensions.end() - static_cast<int64_t>(normalized.size()));
-    return Normalized(translator, node, std::move(x), dimensions);
-  }
+  if (normalized.size() != 1) return LayerNormOfSeveral(translator, node, x, normalized);
   ASSIGN_OR_RETURN(x, translator.In(x, WithLast(x.order, static_cast<int>(x.rank()) - 1), name));
   ASSIGN_OR_RETURN(const std::string gamma, OfNorm(translator, node, "weight", normalized[0], 1));
   ASSIGN_OR_RETURN(const std::string beta, OfNorm(translator, node, "bias", normalized[0], 0));

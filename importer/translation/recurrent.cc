@@ -4,8 +4,9 @@
 #include <utility>
 #include <vector>
 
-#include "importer/moves.h"
-#include "importer/translator.h"
+#include "importer/translation/arithmetic.h"
+#include "importer/translation/moves.h"
+#include "importer/translation/translations.h"
 #include "runtime/base/status.h"
 
 namespace partita::torch_export {
@@ -237,10 +238,62 @@ absl::Status Recurrent(Translator& translator, const Node& node) {
   return absl::OkStatus();
 }
 
+// x times the transposed matrix, plus a bias if there is one.
+std::string Product(Formula& f, const Imported& x, const std::string& weight, const std::string& bias) {
+  Translator& translator = f.translator();
+  const Imported rows = f.Kept([&] { return translator.In(x, InOrder(2), f.name()); });
+  const Imported w = f.Kept([&] { return translator.GetParameter(weight, InOrder(2), Beginning::kWeights); });
+  const std::string product = f("matmul", {rows.node, w.node}, {{"transpose_w", true}});
+  if (bias.empty()) return product;
+  const Imported b = f.Kept([&] { return translator.GetParameter(bias, {0}, Beginning::kZeros); });
+  return f("bias", {product, b.node});
+}
+
+// One step of a recurrent layer, [n,k] and [n,h], whose gates lie one behind the other.
+absl::Status Cell(Translator& translator, const Node& node) {
+  const std::string &name = node.outputs[0], op = OpOf(node.target);
+  Formula f(translator, name);
+  ASSIGN_OR_RETURN(const std::string input, TensorOf(node, "input"));
+  std::vector<std::string> before = {OptionalTensorOf(node, "hx")};  // h, and c of an LSTM
+  if (const auto states = node.arguments.find("hx"); states != node.arguments.end() && before[0].empty()) {
+    if (const auto* const both = std::get_if<TensorNames>(&states->second)) before = both->names;
+  }
+  if (before[0].empty() || before.size() != (op == "lstm_cell" ? 2U : 1U)) return InvalidArgument("it has no state");
+  ASSIGN_OR_RETURN(const Imported x, translator.Get(input));
+  ASSIGN_OR_RETURN(Imported h, translator.Whole(before[0], name));
+  ASSIGN_OR_RETURN(h, translator.In(h, InOrder(2), name));
+  ASSIGN_OR_RETURN(const std::string of_input, TensorOf(node, "w_ih"));
+  ASSIGN_OR_RETURN(const std::string of_state, TensorOf(node, "w_hh"));
+  const std::string given = Product(f, x, of_input, OptionalTensorOf(node, "b_ih")),
+                    kept = Product(f, h, of_state, OptionalTensorOf(node, "b_hh"));
+  RETURN_IF_ERROR(f.status());
+  const int64_t size = translator.ShapeOf(h.node)[1];
+  const auto gate = [&](const std::string& gates, int64_t i) {
+    return f("slice", {gates}, {{"begin", IntList{0, i * size}}, {"size", IntList{-1, size}}});
+  };
+  if (op == "gru_cell") {  // n = tanh(Wx + r Uh); (1 - z) n + z h
+    const std::string r = f("sigmoid", {f("add", {gate(given, 0), gate(kept, 0)})}),
+                      z = f("sigmoid", {f("add", {gate(given, 1), gate(kept, 1)})});
+    const std::string fresh = f("tanh", {f("add", {gate(given, 2), f("mul", {r, gate(kept, 2)})})});
+    return Bound(f, f.Result("add", {fresh, f("mul", {z, f("sub", {h.node, fresh})})}), InOrder(2));
+  }
+  const std::string gates = f("add", {given, kept});
+  if (op != "lstm_cell") return Bound(f, f.Result(op == "rnn_relu_cell" ? "relu" : "tanh", {gates}), InOrder(2));
+  ASSIGN_OR_RETURN(Imported c, translator.Whole(before[1], name));
+  ASSIGN_OR_RETURN(c, translator.In(c, InOrder(2), name));
+  const std::string written = f("mul", {f("sigmoid", {gate(gates, 0)}), f("tanh", {gate(gates, 2)})}),
+                    held = f("mul", {f("sigmoid", {gate(gates, 1)}), c.node});
+  const std::string state = f("add", {held, written});
+  const std::string result = f.Result("mul", {f("sigmoid", {gate(gates, 3)}), f("tanh", {state})});
+  if (node.outputs.size() > 1 && !node.outputs[1].empty()) translator.Bind(node.outputs[1], {state, InOrder(2)});
+  return Bound(f, result, InOrder(2));
+}
+
 }  // namespace
 
 void AddRecurrent(Translations& translations) {
   for (const char* const name : {"lstm", "gru", "rnn_tanh", "rnn_relu"}) translations[name] = Recurrent;
+  for (const char* const name : {"lstm_cell", "gru_cell", "rnn_tanh_cell", "rnn_relu_cell"}) translations[name] = Cell;
 }
 
 }  // namespace partita::torch_export

@@ -1,10 +1,12 @@
-#include "importer/translator.h"
+#include "importer/translation/translator.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <functional>
+#include <iterator>
 #include <limits>
 
 #include "graph/value/dtype.h"
@@ -87,7 +89,8 @@ absl::StatusOr<Imported> Translator::Get(const std::string& name) {
 }
 
 absl::StatusOr<Imported> Translator::Placed(const Constant& constant, const Order& order, const std::string& name) {
-  if (constant.counts_samples) return InvalidArgument("it computes with the numbers of samples");
+  if (constant.counts_samples)
+    return InvalidArgument("it computes with the numbers of samples, which an export without dynamic_shapes knows");
   const Constant ordered = constant.Permuted(order);
   std::vector<double> values = ordered.values();
   const bool is_float = IsFloat(constant.type) || constant.type == ScalarType::kBool;
@@ -222,6 +225,25 @@ Shape Translator::ShapeOf(const std::string& node) const {
   return assembler_.graph().type(assembler_.graph().Find(node)).shape;
 }
 
+const std::string& Translator::OpAt(const std::string& node) const {
+  const Graph& graph = assembler_.graph();
+  return graph.node(graph.value(graph.Find(node)).producer).op->name;
+}
+
+bool Translator::ReadsInputs(const std::string& node) const {
+  const Graph& graph = assembler_.graph();
+  std::set<NodeId> seen;
+  std::vector<ValueId> open = {graph.Find(node)};
+  while (!open.empty()) {
+    const NodeId id = graph.value(open.back()).producer;
+    open.pop_back();
+    if (!seen.insert(id).second) continue;
+    if (graph.node(id).op->role == Role::kInput) return true;
+    std::ranges::copy_if(graph.node(id).inputs, std::back_inserter(open), [](ValueId v) { return v != kNoValue; });
+  }
+  return false;
+}
+
 DType Translator::TypeOf(const std::string& node) const {
   return assembler_.graph().type(assembler_.graph().Find(node)).dtype;
 }
@@ -302,6 +324,19 @@ absl::StatusOr<Imported> Translator::Exchanged(const Imported& value, const Orde
 
 void Translator::Bind(const std::string& name, Imported value) { values_[name] = std::move(value); }
 
+std::optional<double> Translator::PerSample(const Size& size) const {
+  if (batch_symbol_.empty()) return std::nullopt;
+  if (size.symbol == batch_symbol_) return 1;
+  // "Mul(Integer(6), Symbol('s17', positive=True, integer=True))"
+  int64_t factor = 0;
+  const std::string begin = "Mul(Integer(", end = "), " + batch_symbol_ + ")";
+  if (!size.symbol.starts_with(begin) || !size.symbol.ends_with(end)) return std::nullopt;
+  const std::string digits = size.symbol.substr(begin.size(), size.symbol.size() - begin.size() - end.size());
+  const auto [rest, error] = std::from_chars(digits.data(), digits.data() + digits.size(), factor);
+  if (error != std::errc() || rest != digits.data() + digits.size() || factor < 1) return std::nullopt;
+  return static_cast<double>(factor);
+}
+
 absl::StatusOr<std::string> Translator::BatchOfZeros(size_t rank, const std::string& name) {
   std::string node;
   for (const Input& input : program_.inputs) {
@@ -333,9 +368,16 @@ absl::StatusOr<Imported> Translator::Whole(const std::string& value, const std::
   ASSIGN_OR_RETURN(Imported whole, Get(value));
   if (batch_symbol_.empty() || !IsKnown(value) || whole.order.empty()) return whole;
   const std::vector<Size>& sizes = SizesOf(value);
+  const Shape shape = ShapeOf(whole.node);
+  for (size_t j = 0; j < whole.order.size(); ++j) {
+    const Size& size = sizes[static_cast<size_t>(whole.order[j])];
+    if (whole.order[j] == 0 || size.symbol.empty() || size.value == shape[j]) continue;
+    return InvalidArgument("value {} has the batch as its dimension {}, along which it is the same", Quoted(value),
+                           whole.order[j]);
+  }
   if (sizes[0].symbol != batch_symbol_ || sizes[0].value == 1) return whole;
   const auto at = std::ranges::find(whole.order, 0) - whole.order.begin();
-  if (ShapeOf(whole.node)[static_cast<size_t>(at)] != 1) return whole;
+  if (shape[static_cast<size_t>(at)] != 1) return whole;
   if (at != 0) {
     ASSIGN_OR_RETURN(whole, In(whole, InOrder(whole.rank()), name));
   }
@@ -355,132 +397,6 @@ Order WithLast(const Order& order, int dimension) {
   std::erase(ordered, dimension);
   ordered.push_back(dimension);
   return ordered;
-}
-
-std::string OpOf(const std::string& target) {
-  std::string op = target;
-  for (const std::string prefix : {"torch.ops.aten.", "torch.ops."}) {
-    if (op.starts_with(prefix)) op = op.substr(prefix.size());
-  }
-  op = op.substr(0, op.find('.'));
-  if (IsInPlace(target)) op.pop_back();
-  return op;
-}
-
-bool IsInPlace(const std::string& target) {
-  const std::string aten = "torch.ops.aten.";
-  if (!target.starts_with(aten)) return false;
-  const std::string op = target.substr(aten.size(), target.find('.', aten.size()) - aten.size());
-  return op.ends_with('_') && !op.starts_with('_');
-}
-
-namespace {
-
-const Translations& AllTranslations() {
-  static const auto& translations = *[] {
-    auto* const all = new Translations;
-    AddElementwise(*all);
-    AddLogic(*all);
-    AddShapes(*all);
-    AddIndices(*all);
-    AddImages(*all);
-    AddNorms(*all);
-    AddLayers(*all);
-    AddLosses(*all);
-    AddRecurrent(*all);
-    AddReductions(*all);
-    return all;
-  }();
-  return translations;
-}
-
-}  // namespace
-
-Translate FindTranslation(const std::string& target) {
-  const auto found = AllTranslations().find(OpOf(target));
-  return found == AllTranslations().end() ? nullptr : found->second;
-}
-
-std::vector<std::string> TranslatedOps() {
-  std::vector<std::string> ops;
-  for (const auto& [name, translate] : AllTranslations()) ops.push_back(name);
-  return ops;
-}
-
-absl::StatusOr<std::string> TensorOf(const Node& node, const std::string& name) {
-  std::string tensor = OptionalTensorOf(node, name);
-  if (tensor.empty()) return InvalidArgument("argument {} is no tensor", Quoted(name));
-  return tensor;
-}
-
-std::string OptionalTensorOf(const Node& node, const std::string& name) {
-  const auto found = node.arguments.find(name);
-  if (found == node.arguments.end()) return "";
-  const auto* const tensor = std::get_if<TensorName>(&found->second);
-  return tensor == nullptr ? "" : tensor->name;
-}
-
-absl::Status CheckFixed(const Node& node, const std::string& name) {
-  const auto found = node.arguments.find(name);
-  const auto* const size = found == node.arguments.end() ? nullptr : std::get_if<Size>(&found->second);
-  if (size == nullptr || size->symbol.empty()) return absl::OkStatus();
-  return InvalidArgument(
-      "it computes with a number that varies with the batch ({}); a mean takes every batch, and an export without "
-      "dynamic_shapes has the batch of its example alone",
-      size->symbol);
-}
-
-bool IsNumber(const Node& node, const std::string& name) {
-  const auto found = node.arguments.find(name);
-  return found != node.arguments.end() &&
-         (std::holds_alternative<Size>(found->second) || std::holds_alternative<double>(found->second));
-}
-
-double NumberOf(const Node& node, const std::string& name, double otherwise) {
-  const auto found = node.arguments.find(name);
-  if (found == node.arguments.end()) return otherwise;
-  if (const auto* const number = std::get_if<double>(&found->second)) return *number;
-  if (const auto* const size = std::get_if<Size>(&found->second)) return static_cast<double>(size->value);
-  return otherwise;
-}
-
-int64_t IntegerOf(const Node& node, const std::string& name, int64_t otherwise) {
-  const auto found = node.arguments.find(name);
-  if (found == node.arguments.end()) return otherwise;
-  const auto* const size = std::get_if<Size>(&found->second);
-  return size == nullptr ? otherwise : size->value;
-}
-
-bool SwitchOf(const Node& node, const std::string& name, bool otherwise) {
-  const auto found = node.arguments.find(name);
-  if (found == node.arguments.end()) return otherwise;
-  const auto* const value = std::get_if<bool>(&found->second);
-  return value == nullptr ? otherwise : *value;
-}
-
-IntList IntegersOf(const Node& node, const std::string& name, const IntList& otherwise) {
-  const auto found = node.arguments.find(name);
-  if (found == node.arguments.end()) return otherwise;
-  const auto* const integers = std::get_if<Integers>(&found->second);
-  if (integers == nullptr) return otherwise;
-  IntList values;
-  for (const Size& size : integers->sizes) values.push_back(size.value);
-  return values;
-}
-
-IntList RepeatedOf(const Node& node, const std::string& name, const IntList& otherwise, size_t count) {
-  IntList values = IntegersOf(node, name, otherwise);
-  if (values.empty()) values = otherwise;
-  if (!values.empty() && values.size() != count) values.resize(count, values[values.size() - 1]);
-  return values;
-}
-
-absl::StatusOr<int> DimensionOf(int64_t dimension, size_t rank) {
-  const auto dimensions = static_cast<int64_t>(rank);
-  if (dimension < -dimensions || dimension >= dimensions) {
-    return InvalidArgument("dimension {} of {}", dimension, rank);
-  }
-  return static_cast<int>(dimension < 0 ? dimension + dimensions : dimension);
 }
 
 }  // namespace partita::torch_export

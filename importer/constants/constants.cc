@@ -1,4 +1,4 @@
-#include "importer/constants.h"
+#include "importer/constants/constants.h"
 
 #include <cmath>
 #include <cstring>
@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "graph/value/node_name.h"
-#include "importer/evaluation.h"
-#include "importer/translator.h"
+#include "importer/constants/evaluation.h"
+#include "importer/program/node_arguments.h"
 #include "runtime/base/bf16.h"
 #include "runtime/base/f16.h"
 #include "runtime/base/status.h"

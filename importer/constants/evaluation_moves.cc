@@ -4,7 +4,7 @@
 #include <set>
 #include <utility>
 
-#include "importer/evaluation.h"
+#include "importer/constants/evaluation.h"
 
 namespace partita::torch_export {
 namespace {
@@ -412,8 +412,9 @@ Evaluation::One Evaluation::Pad() {
   if (word != nullptr && *word != "constant") return InvalidArgument("it pads by {}", *word);
   if (self.counts_samples || pad.size() > 2 * self.shape.size()) return InvalidArgument("padding of more dimensions");
   RETURN_IF_ERROR(CheckRank(self));
-  for (const int64_t size : pad) {
-    if (std::abs(size) > kMostPadding) return InvalidArgument("padding of {}", size);
+  for (size_t i = 0; i < pad.size(); ++i) {
+    if (std::abs(pad[i]) > kMostPadding) return InvalidArgument("padding of {}", pad[i]);
+    if (pad[i] != 0 && self.varies[self.shape.size() - 1 - i / 2]) return InvalidArgument("it pads the batch");
   }
   const Shape shape = ResultShape();
   std::vector<double> values(static_cast<size_t>(Elements(shape)), NumberOf(node_, "value", 0));

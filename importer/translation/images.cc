@@ -3,8 +3,8 @@
 #include <cmath>
 #include <vector>
 
-#include "importer/moves.h"
-#include "importer/translator.h"
+#include "importer/translation/moves.h"
+#include "importer/translation/translations.h"
 #include "runtime/base/status.h"
 
 namespace partita::torch_export {
@@ -239,31 +239,35 @@ absl::Status Resize(Translator& translator, const Node& node) {
   return absl::OkStatus();
 }
 
-// A convolution of the image with zeros between its elements, and with the kernel turned around.
+// A convolution of the image, or the sequence, with zeros between its elements, and with the kernel turned around.
 absl::Status TransposedConvolution(Translator& translator, const Node& node) {
   const std::string& name = node.outputs[0];
   ASSIGN_OR_RETURN(const std::string input, TensorOf(node, "input"));
   ASSIGN_OR_RETURN(const std::string weight, TensorOf(node, "weight"));
   ASSIGN_OR_RETURN(Imported x, translator.Get(input));
-  if (x.rank() != 4) return InvalidArgument("its input has {} dimensions; expected 4, a batch of images", x.rank());
+  const size_t sides = OpOf(node.target) == "conv_transpose1d" ? 1 : 2;
+  if (x.rank() != sides + 2) return InvalidArgument("its input has {} dimensions; expected {}", x.rank(), sides + 2);
   if (IntegerOf(node, "groups", 1) != 1) return InvalidArgument("a transposed convolution with groups");
-  ASSIGN_OR_RETURN(x, translator.In(x, kChannelsLast, name));
-  ASSIGN_OR_RETURN(Imported w, translator.GetParameter(weight, {1, 2, 3, 0}, Beginning::kWeights));
-  const IntList stride = RepeatedOf(node, "stride", {1, 1}, 2), dilation = RepeatedOf(node, "dilation", {1, 1}, 2),
-                padding = RepeatedOf(node, "padding", {0, 0}, 2), more = RepeatedOf(node, "output_padding", {0, 0}, 2);
-  IntList around;
-  for (int d = 0; d < 2; ++d) {
+  ASSIGN_OR_RETURN(x, translator.In(x, WithLast(InOrder(x.rank()), 1), name));
+  Order turned_around = InOrder(x.rank());
+  std::rotate(turned_around.begin(), turned_around.begin() + 1, turned_around.end());
+  ASSIGN_OR_RETURN(Imported w, translator.GetParameter(weight, turned_around, Beginning::kWeights));
+  const IntList stride = RepeatedOf(node, "stride", {1}, sides), padding = RepeatedOf(node, "padding", {0}, sides),
+                more = RepeatedOf(node, "output_padding", {0}, sides);
+  IntList dilation = RepeatedOf(node, "dilation", {1}, sides), around;
+  for (size_t d = 0; d < sides; ++d) {
+    const int dimension = static_cast<int>(d) + 2;
     const int64_t size = translator.ShapeOf(x.node)[1 + d], kernel = translator.ShapeOf(w.node)[1 + d];
     if (stride[d] > 1) {
       const int64_t wide = (size - 1) * stride[d] + 1;
       std::vector<double> matrix(static_cast<size_t>(wide * size), 0);
       for (int64_t i = 0; i < size; ++i) matrix[static_cast<size_t>(i * stride[d] * size + i)] = 1;
-      ASSIGN_OR_RETURN(x, Mixed(translator, x, 2 + d, matrix, name + ".spread"));
+      ASSIGN_OR_RETURN(x, Mixed(translator, x, dimension, matrix, name + ".spread"));
     }
     std::vector<int64_t> turned;
     for (int64_t i = kernel; i-- > 0;) turned.push_back(i);
     if (kernel > 1) {
-      ASSIGN_OR_RETURN(w, Taken(translator, w, 2 + d, turned, name + ".kernel"));
+      ASSIGN_OR_RETURN(w, Taken(translator, w, dimension, turned, name + ".kernel"));
     }
     around.push_back(dilation[d] * (kernel - 1) - padding[d]);
     around.push_back(around.back() + more[d]);
@@ -271,14 +275,62 @@ absl::Status TransposedConvolution(Translator& translator, const Node& node) {
   if (std::ranges::any_of(around, [](int64_t side) { return side < 0; })) {
     return InvalidArgument("a transposed convolution whose padding is larger than its kernel");
   }
+  if (sides == 1) {  // an image of one column
+    for (Imported* const value : {&x, &w}) {
+      Shape image = translator.ShapeOf(value->node);
+      image.insert(image.begin() + 2, 1);
+      if (value == &x) image[0] = -1;
+      ASSIGN_OR_RETURN(value->node, translator.Add(name + ".image", "reshape", {value->node}, {{"shape", image}}));
+    }
+    around.push_back(0);
+    around.push_back(0);
+    dilation.push_back(1);
+  }
   const std::string bias = OptionalTensorOf(node, "bias");
-  ASSIGN_OR_RETURN(std::string y, translator.Add(bias.empty() ? name : name + ".conv2d", "conv2d", {x.node, w.node},
+  ASSIGN_OR_RETURN(std::string y, translator.Add(name + ".conv2d", "conv2d", {x.node, w.node},
                                                  {{"padding", around}, {"dilation", dilation}}));
   if (!bias.empty()) {
     ASSIGN_OR_RETURN(const Imported b, translator.GetParameter(bias, {0}, Beginning::kZeros));
-    ASSIGN_OR_RETURN(y, translator.Add(name, "bias", {y, b.node}));
+    ASSIGN_OR_RETURN(y, translator.Add(name + ".bias", "bias", {y, b.node}));
   }
-  translator.Bind(name, {std::move(y), kChannelsLast});
+  if (sides == 1) {
+    const Shape image = translator.ShapeOf(y);
+    ASSIGN_OR_RETURN(y, translator.Add(name, "reshape", {y}, {{"shape", Shape{-1, image[1], image[3]}}}));
+  }
+  translator.Bind(name, {std::move(y), x.order});
+  return absl::OkStatus();
+}
+
+// The largest of windows that cover a dimension and are all as long.
+absl::Status AdaptiveMaxPool(Translator& translator, const Node& node) {
+  const std::string& name = node.outputs[0];
+  ASSIGN_OR_RETURN(const std::string self, TensorOf(node, "self"));
+  ASSIGN_OR_RETURN(Imported x, translator.Get(self));
+  const size_t sides = OpOf(node.target) == "adaptive_max_pool1d" ? 1 : 2;
+  if (x.rank() != sides + 2) return InvalidArgument("its input has {} dimensions; expected {}", x.rank(), sides + 2);
+  ASSIGN_OR_RETURN(x, translator.In(x, WithLast(InOrder(x.rank()), 1), name));
+  const Shape shape = translator.ShapeOf(x.node);
+  IntList kernel, made;
+  for (size_t d = 0; d < sides; ++d) {
+    const int64_t size = shape[1 + d];
+    made.push_back(translator.SizeOf(name, d + 2).value);
+    if (made.back() < 1 || size % made.back() != 0) {
+      return InvalidArgument("windows that differ: {} elements become {}", size, made.back());
+    }
+    kernel.push_back(size / made.back());
+  }
+  const int64_t channels = shape.back();
+  if (sides == 1) {
+    kernel.push_back(1);
+    ASSIGN_OR_RETURN(
+        x.node, translator.Add(name + ".image", "reshape", {x.node}, {{"shape", Shape{-1, shape[1], 1, channels}}}));
+  }
+  ASSIGN_OR_RETURN(x.node, translator.Add(sides == 1 ? name + ".pool" : name, "max_pool", {x.node},
+                                          {{"kernel", kernel}, {"stride", kernel}}));
+  if (sides == 1) {
+    ASSIGN_OR_RETURN(x.node, translator.Add(name, "reshape", {x.node}, {{"shape", Shape{-1, made[0], channels}}}));
+  }
+  translator.Bind(name, std::move(x));
   return absl::OkStatus();
 }
 
@@ -296,6 +348,9 @@ void AddImages(Translations& translations) {
                        {"adaptive_avg_pool3d", AdaptivePool},
                        {"conv3d", Convolution3d},
                        {"max_pool3d", MaxPool3d},
+                       {"adaptive_max_pool1d", AdaptiveMaxPool},
+                       {"adaptive_max_pool2d", AdaptiveMaxPool},
+                       {"conv_transpose1d", TransposedConvolution},
                        {"conv_transpose2d", TransposedConvolution}});
 }
 

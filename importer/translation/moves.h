@@ -1,15 +1,17 @@
 // Parts of values, for the translations of several families of ops. Dimensions are PyTorch's.
-#ifndef PARTITA_IMPORTER_MOVES_H_
-#define PARTITA_IMPORTER_MOVES_H_
+#ifndef PARTITA_IMPORTER_TRANSLATION_MOVES_H_
+#define PARTITA_IMPORTER_TRANSLATION_MOVES_H_
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "importer/translator.h"
+#include "importer/translation/translator.h"
 
 namespace partita::torch_export {
+
+inline constexpr int64_t kMostSelected = int64_t{1} << 24;  // elements of a matrix that takes or repeats others
 
 // The elements [begin, begin + size) of a dimension.
 absl::StatusOr<Imported> Cut(Translator& translator, const Imported& value, int dimension, int64_t begin, int64_t size,
@@ -21,10 +23,17 @@ absl::StatusOr<Imported> Taken(Translator& translator, const Imported& value, in
 // A dimension times a constant matrix [made, size], row-major: the other dimensions stay where they are.
 absl::StatusOr<Imported> Mixed(Translator& translator, const Imported& value, int dimension,
                                const std::vector<double>& matrix, const std::string& name);
+// The mean or the sum ("mean", "sum") of a value over the dimensions that the node names in `dim`, all without;
+// `keepdim` keeps them with size 1.
+absl::StatusOr<Imported> Summed(Translator& translator, const Node& node, const Imported& value, const std::string& op,
+                                const std::string& name);
+// The same over one dimension, which is dropped unless `kept`.
+absl::StatusOr<Imported> SummedOver(Translator& translator, const Imported& value, int dimension, bool kept,
+                                    const std::string& name);
 // The operand of a slice or a select, with `part` in place of what that takes of it.
 absl::StatusOr<Imported> Replaced(Translator& translator, const Node& view, const Imported& part,
                                   const std::string& name);
 
 }  // namespace partita::torch_export
 
-#endif  // PARTITA_IMPORTER_MOVES_H_
+#endif  // PARTITA_IMPORTER_TRANSLATION_MOVES_H_

@@ -4,117 +4,12 @@
 #include <optional>
 
 #include "graph/value/node_name.h"
-#include "importer/moves.h"
-#include "importer/translator.h"
+#include "importer/translation/arithmetic.h"
+#include "importer/translation/moves.h"
+#include "importer/translation/translations.h"
 #include "runtime/base/status.h"
 
 namespace partita::torch_export {
-namespace {
-
-constexpr int64_t kMostSelected = int64_t{1} << 24;
-
-// begin, begin + step, ...: the step; none: they are no such row, or not ascending.
-std::optional<int64_t> StepOf(const std::vector<int64_t>& indices) {
-  if (indices.size() < 2) return 1;
-  const int64_t step = indices[1] - indices[0];
-  for (size_t i = 1; i < indices.size(); ++i) {
-    if (indices[i] - indices[i - 1] != step) return std::nullopt;
-  }
-  return step > 0 ? std::optional(step) : std::nullopt;
-}
-
-absl::Status CheckIndices(const std::vector<int64_t>& indices, int64_t size) {
-  for (const int64_t index : indices) {
-    if (index < 0 || index >= size) return InvalidArgument("index {} of {} elements", index, size);
-  }
-  if (indices.empty()) return InvalidArgument("it takes no elements");
-  return absl::OkStatus();
-}
-
-// Of the first dimension, which is no batch then: rows of a table, as of biases by relative position.
-absl::StatusOr<Imported> Rows(Translator& translator, const Imported& value, const std::vector<int64_t>& indices,
-                              const std::string& name) {
-  Shape shape = translator.ShapeOf(value.node);
-  const int64_t size = shape[0], behind = Elements(shape) / size, taken = static_cast<int64_t>(indices.size());
-  ASSIGN_OR_RETURN(const std::string ids, translator.Values(name + ".rows", DType::kI32, {taken},
-                                                            std::vector<double>(indices.begin(), indices.end())));
-  if (shape.size() == 2) {
-    ASSIGN_OR_RETURN(std::string node, translator.Add(name, "embedding", {value.node, ids}));
-    return Imported{std::move(node), value.order};
-  }
-  ASSIGN_OR_RETURN(std::string node,
-                   translator.Add(name + ".table", "reshape", {value.node}, {{"shape", Shape{size, behind}}}));
-  ASSIGN_OR_RETURN(node, translator.Add(name + ".taken", "embedding", {node, ids}));
-  shape[0] = taken;
-  ASSIGN_OR_RETURN(node, translator.Add(name, "reshape", {node}, {{"shape", shape}}));
-  return Imported{std::move(node), value.order};
-}
-
-}  // namespace
-
-absl::StatusOr<Imported> Taken(Translator& translator, const Imported& value, int dimension,
-                               const std::vector<int64_t>& indices, const std::string& name) {
-  const auto at = static_cast<size_t>(std::ranges::find(value.order, dimension) - value.order.begin());
-  const Shape shape = translator.ShapeOf(value.node);
-  RETURN_IF_ERROR(CheckIndices(indices, shape[at]));
-  const int64_t size = shape[at], begin = indices[0];
-  const std::optional<int64_t> step = StepOf(indices);
-  if (step == 1) return Cut(translator, value, dimension, begin, static_cast<int64_t>(indices.size()), name);
-  // Every step-th element: the first of each group of so many.
-  if (step && size % *step == 0 && begin < *step && static_cast<int64_t>(indices.size()) == size / *step &&
-      shape.size() < 8) {
-    Shape groups = shape;
-    groups[at] = size / *step;
-    groups.insert(groups.begin() + static_cast<int64_t>(at) + 1, *step);
-    if (at != 0) groups[0] = -1;
-    ASSIGN_OR_RETURN(std::string node, translator.Add(name + ".groups", "reshape", {value.node}, {{"shape", groups}}));
-    IntList begins(groups.size(), 0), sizes(groups.size(), -1);
-    begins[at + 1] = begin;
-    sizes[at + 1] = 1;
-    ASSIGN_OR_RETURN(node, translator.Add(name + ".first", "slice", {node}, {{"begin", begins}, {"size", sizes}}));
-    Shape result = shape;
-    result[at] = size / *step;
-    if (at != 0) result[0] = -1;
-    ASSIGN_OR_RETURN(node, translator.Add(name, "reshape", {node}, {{"shape", result}}));
-    return Imported{std::move(node), value.order};
-  }
-  if (at == 0 && IsFloating(translator.TypeOf(value.node))) return Rows(translator, value, indices, name);
-  const auto taken = static_cast<int64_t>(indices.size());
-  if (size * taken > kMostSelected) {
-    return InvalidArgument("it takes {} of {} elements at places without order; this is read up to a product of {}",
-                           taken, size, kMostSelected);
-  }
-  std::vector<double> ones(static_cast<size_t>(size * taken), 0);
-  for (int64_t i = 0; i < taken; ++i) ones[static_cast<size_t>(i * size + indices[static_cast<size_t>(i)])] = 1;
-  return Mixed(translator, value, dimension, ones, name);
-}
-
-absl::StatusOr<Imported> Mixed(Translator& translator, const Imported& value, int dimension,
-                               const std::vector<double>& matrix, const std::string& name) {
-  const auto at = static_cast<size_t>(std::ranges::find(value.order, dimension) - value.order.begin());
-  const Shape shape = translator.ShapeOf(value.node);
-  const int64_t size = shape[at], made = static_cast<int64_t>(matrix.size()) / size;
-  int64_t before = 1, behind = 1;
-  for (size_t d = 0; d < shape.size(); ++d) {
-    if (d < at) before *= shape[d];
-    if (d > at) behind *= shape[d];
-  }
-  ASSIGN_OR_RETURN(const std::string weights, translator.Values(name + ".weights", DType::kF32, {made, size}, matrix));
-  const bool last = behind == 1;
-  const Shape rows = last ? Shape{at == 0 ? 1 : -1, size} : Shape{at == 0 ? 1 : -1, size, behind};
-  ASSIGN_OR_RETURN(std::string node, translator.Add(name + ".rows", "reshape", {value.node}, {{"shape", rows}}));
-  if (last) {
-    ASSIGN_OR_RETURN(node, translator.Add(name + ".mixed", "matmul", {node, weights}, {{"transpose_w", true}}));
-  } else {
-    ASSIGN_OR_RETURN(node, translator.Add(name + ".mixed", "batch_matmul", {weights, node}));
-  }
-  Shape result = shape;
-  result[at] = made;
-  if (at != 0) result[0] = -1;
-  ASSIGN_OR_RETURN(node, translator.Add(name, "reshape", {node}, {{"shape", result}}));
-  return Imported{std::move(node), value.order};
-}
-
 namespace {
 
 // What index.Tensor does with one operand: dimensions that are indexed by constants, or by the number of the sample,
@@ -220,6 +115,44 @@ absl::Status RowsOf(Translator& translator, const std::string& self, const Index
   return absl::OkStatus();
 }
 
+// Elements of a dimension at places that an input names, [..., places]: each is the sum of all, of which the others
+// count as 0.
+absl::Status PickedAt(Translator& translator, const std::string& self, const std::string& index, int dimension,
+                      const Order& result, const std::string& name) {
+  constexpr int64_t kMostPlaces = 64;
+  ASSIGN_OR_RETURN(Imported x, translator.Whole(self, name));
+  ASSIGN_OR_RETURN(x, translator.In(x, WithLast(InOrder(x.rank()), dimension), name));
+  ASSIGN_OR_RETURN(Imported at, translator.Get(index));
+  if (at.rank() == x.rank()) {
+    ASSIGN_OR_RETURN(at, translator.In(at, WithLast(InOrder(at.rank()), dimension), name));
+  }
+  Shape shape = translator.ShapeOf(x.node), places = translator.ShapeOf(at.node);
+  if (at.rank() + 1 == x.rank()) places.push_back(1);
+  const int64_t all = shape.back(), taken = places.back();
+  if (places.size() != shape.size() || !std::equal(places.begin(), places.end() - 1, shape.begin())) {
+    return InvalidArgument("its index has other sizes than what it takes from");
+  }
+  if (taken > kMostPlaces)
+    return InvalidArgument("{} places that depend on inputs; up to {} are read", taken, kMostPlaces);
+  shape[0] = places[0] = -1;
+  Shape rows = shape, one = places;
+  rows.insert(rows.end() - 1, 1);
+  one.push_back(1);
+  std::vector<double> numbers(static_cast<size_t>(all));
+  std::iota(numbers.begin(), numbers.end(), 0);
+  Formula f(translator, name);
+  const std::string each = f.Kept([&] { return translator.Values(name + ".each", DType::kF32, {all}, numbers); });
+  const std::string chosen = f.Compared("eq", f("reshape", {f.Floats(at.node)}, {{"shape", one}}), each);
+  const std::string of = f("masked", {f("reshape", {x.node}, {{"shape", rows}}), chosen});
+  std::string y = f("sum", {of}, {{"axes", IntList{static_cast<int64_t>(rows.size()) - 1}}});
+  Order order = x.order;
+  if (result.size() < order.size()) {
+    y = f("reshape", {y}, {{"shape", Shape(places.begin(), places.end() - 1)}});
+    order = result;
+  }
+  return Bound(f, y, std::move(order));
+}
+
 absl::Status Index(Translator& translator, const Node& node) {
   const std::string& name = node.outputs[0];
   ASSIGN_OR_RETURN(const std::string self, TensorOf(node, "self"));
@@ -230,6 +163,14 @@ absl::Status Index(Translator& translator, const Node& node) {
   }
   if (names->names.size() == 1 && translator.ConstantOf(names->names[0]) == nullptr) {
     return RowsAt(translator, node, self, names->names[0]);
+  }
+  // x[arange(n), labels]
+  if (names->names.size() == 2 && translator.ConstantOf(names->names[1]) == nullptr) {
+    const Constant* const samples = translator.ConstantOf(names->names[0]);
+    if (samples != nullptr && samples->counts_samples && samples->shape.size() == 1 &&
+        translator.SizesOf(self).size() == 2) {
+      return PickedAt(translator, self, names->names[1], 1, InOrder(1), name);
+    }
   }
   ASSIGN_OR_RETURN(const Indexing indexing, IndexingOf(translator, self, names->names));
   if (indexing.samples < 0 && indexing.place == 0 && indexing.indexed == InOrder(indexing.indexed.size()) &&
@@ -295,6 +236,9 @@ absl::Status Gather(Translator& translator, const Node& node) {
   const std::vector<Size>& sizes = translator.SizesOf(self);
   const size_t rank = sizes.size();
   ASSIGN_OR_RETURN(const int dimension, DimensionOf(IntegerOf(node, "dim", 0), rank));
+  if (rank == 1) return RowsAt(translator, node, self, index);
+  const bool fixed = translator.ConstantOf(self) != nullptr || translator.ConstantOf(index) != nullptr;
+  if (!fixed && dimension > 0) return PickedAt(translator, self, index, dimension, InOrder(rank), name);
   if (rank < 2 || dimension != static_cast<int>(rank) - 1)
     return InvalidArgument("it gathers along dimension {}", dimension);
   const auto same = [](const Constant& constant, size_t last) {  // along the dimensions before the last ones
@@ -392,7 +336,18 @@ absl::Status OneHot(Translator& translator, const Node& node) {
   for (int64_t i = 0; i < classes; ++i) ones[static_cast<size_t>(i * classes + i)] = 1;
   ASSIGN_OR_RETURN(const std::string rows, translator.Values(name + ".rows", DType::kF32, {classes, classes}, ones));
   ASSIGN_OR_RETURN(ids, translator.In(ids, InOrder(ids.rank()), name));
+  const Shape shape = translator.ShapeOf(ids.node);
+  if (shape.size() > 2) {
+    ASSIGN_OR_RETURN(ids.node, translator.Add(name + ".ids", "reshape", {ids.node},
+                                              {{"shape", Shape{-1, Elements(shape) / shape[0]}}}));
+  }
   ASSIGN_OR_RETURN(std::string y, translator.Add(name + ".taken", "embedding", {rows, ids.node}));
+  if (shape.size() > 2) {
+    Shape whole = shape;
+    whole[0] = -1;
+    whole.push_back(classes);
+    ASSIGN_OR_RETURN(y, translator.Add(name + ".whole", "reshape", {y}, {{"shape", whole}}));
+  }
   ASSIGN_OR_RETURN(y, translator.Add(name, "cast", {y}, {{"dtype", std::string("i32")}}));
   translator.Bind(name, {std::move(y), InOrder(ids.rank() + 1)});
   return absl::OkStatus();

@@ -3,8 +3,8 @@
 #include <cmath>
 #include <set>
 
-#include "importer/moves.h"
-#include "importer/translator.h"
+#include "importer/translation/moves.h"
+#include "importer/translation/translations.h"
 #include "runtime/base/status.h"
 
 namespace partita::torch_export {
@@ -95,12 +95,28 @@ absl::Status AddedBatchProduct(Translator& translator, const Node& node) {
 absl::Status Product(Translator& translator, const Node& node) {
   const std::string& name = node.outputs[0];
   ASSIGN_OR_RETURN(const std::string left, TensorOf(node, "self"));
-  ASSIGN_OR_RETURN(const std::string right, TensorOf(node, node.arguments.contains("other") ? "other" : "mat2"));
+  ASSIGN_OR_RETURN(const std::string right, TensorOf(node, node.arguments.contains("other") ? "other"
+                                                           : node.arguments.contains("vec") ? "vec"
+                                                                                            : "mat2"));
   ASSIGN_OR_RETURN(Imported x, translator.Get(left));
   ASSIGN_OR_RETURN(Imported y, translator.Get(right));
   if (y.rank() == 2 && x.rank() >= 2) {
     ASSIGN_OR_RETURN(Imported product, TimesMatrix(translator, x, right, false, "", name));
     translator.Bind(name, std::move(product));
+    return absl::OkStatus();
+  }
+  if (y.rank() == 1 && x.rank() >= 2) {  // a matrix of one column
+    const std::string column = name + ".column";
+    ASSIGN_OR_RETURN(y.node,
+                     translator.Add(column, "reshape", {y.node}, {{"shape", Shape{translator.ShapeOf(y.node)[0], 1}}}));
+    translator.Bind(column, {y.node, InOrder(2)});
+    ASSIGN_OR_RETURN(Imported product, TimesMatrix(translator, x, column, false, "", name + ".product"));
+    ASSIGN_OR_RETURN(product, translator.In(product, InOrder(product.rank()), name));
+    Shape rows = translator.ShapeOf(product.node);
+    rows.pop_back();
+    rows[0] = -1;
+    ASSIGN_OR_RETURN(product.node, translator.Add(name, "reshape", {product.node}, {{"shape", rows}}));
+    translator.Bind(name, {std::move(product.node), InOrder(rows.size())});
     return absl::OkStatus();
   }
   if (x.rank() < 2 || y.rank() < 2) return InvalidArgument("a product of {} and {} dimensions", x.rank(), y.rank());
@@ -182,9 +198,11 @@ absl::Status Einsum(Translator& translator, const Node& node) {
   ASSIGN_OR_RETURN(const std::string y, lying(1, right, summed, of_right));
   ASSIGN_OR_RETURN(std::string product, both.empty() ? translator.Add(name + ".product", "matmul", {x, y})
                                                      : translator.Add(name + ".product", "batch_matmul", {x, y}));
+  std::string made = both;
+  made.append(of_left).append(of_right);
   Order order;
   std::vector<Size> sizes;
-  for (const char label : both + of_left + of_right) {
+  for (const char label : made) {
     order.push_back(static_cast<int>(result.find(label)));
     sizes.push_back(translator.SizeOf(name, result.find(label)));
   }
@@ -537,25 +555,16 @@ absl::Status EmbeddingBag(Translator& translator, const Node& node) {
 }  // namespace
 
 void AddLayers(Translations& translations) {
-  translations.insert({{"linear", Linear},
-                       {"addmm", AddedProduct},
-                       {"matmul", Product},
-                       {"bmm", Product},
-                       {"mm", Product},
-                       {"einsum", Einsum},
-                       {"baddbmm", AddedBatchProduct},
-                       {"conv1d", Convolution1d},
-                       {"conv2d", Convolution},
-                       {"max_pool1d", Pool},
-                       {"max_pool2d", Pool},
-                       {"avg_pool1d", Pool},
-                       {"avg_pool2d", Pool},
-                       {"softmax", Softmax},
-                       {"_softmax", Softmax},
-                       {"log_softmax", Softmax},
-                       {"scaled_dot_product_attention", Attention},
-                       {"embedding", Embedding},
-                       {"embedding_bag", EmbeddingBag}});
+  translations.insert({{"linear", Linear},        {"addmm", AddedProduct},
+                       {"matmul", Product},       {"bmm", Product},
+                       {"mm", Product},           {"mv", Product},
+                       {"einsum", Einsum},        {"baddbmm", AddedBatchProduct},
+                       {"conv1d", Convolution1d}, {"conv2d", Convolution},
+                       {"max_pool1d", Pool},      {"max_pool2d", Pool},
+                       {"avg_pool1d", Pool},      {"avg_pool2d", Pool},
+                       {"softmax", Softmax},      {"_softmax", Softmax},
+                       {"log_softmax", Softmax},  {"scaled_dot_product_attention", Attention},
+                       {"embedding", Embedding},  {"embedding_bag", EmbeddingBag}});
 }
 
 }  // namespace partita::torch_export

@@ -1,8 +1,8 @@
 // The tensors of a program that no input and no parameter reaches: positions, masks, tables of sines, indices. They are
 // computed once, while the program is read, with PyTorch's semantics: views share their storage, so that what is
 // written into one is seen by the others.
-#ifndef PARTITA_IMPORTER_CONSTANTS_H_
-#define PARTITA_IMPORTER_CONSTANTS_H_
+#ifndef PARTITA_IMPORTER_CONSTANTS_CONSTANTS_H_
+#define PARTITA_IMPORTER_CONSTANTS_CONSTANTS_H_
 
 #include <map>
 #include <memory>
@@ -82,4 +82,4 @@ class Constants {
 
 }  // namespace partita::torch_export
 
-#endif  // PARTITA_IMPORTER_CONSTANTS_H_
+#endif  // PARTITA_IMPORTER_CONSTANTS_CONSTANTS_H_

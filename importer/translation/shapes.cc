@@ -2,27 +2,11 @@
 #include <algorithm>
 #include <vector>
 
-#include "importer/moves.h"
-#include "importer/translator.h"
+#include "importer/translation/moves.h"
+#include "importer/translation/translations.h"
 #include "runtime/base/status.h"
 
 namespace partita::torch_export {
-
-absl::StatusOr<Imported> Cut(Translator& translator, const Imported& value, int dimension, int64_t begin, int64_t size,
-                             const std::string& name) {
-  const auto at = static_cast<size_t>(std::ranges::find(value.order, dimension) - value.order.begin());
-  const Shape shape = translator.ShapeOf(value.node);
-  if (begin == 0 && size == shape[at]) return value;
-  if (begin < 0 || size < 1 || begin + size > shape[at]) {
-    return InvalidArgument("it takes {} elements from {} on, of {}", size, begin, shape[at]);
-  }
-  IntList begins(shape.size(), 0), sizes(shape.size(), -1);
-  begins[at] = begin;
-  sizes[at] = size;
-  ASSIGN_OR_RETURN(std::string node, translator.Add(name, "slice", {value.node}, {{"begin", begins}, {"size", sizes}}));
-  return Imported{std::move(node), value.order};
-}
-
 namespace {
 
 // Dimensions of the operand and of the result that have the same elements, without a smaller part that does.
@@ -243,6 +227,7 @@ absl::Status Concatenate(Translator& translator, const Node& node) {
     ASSIGN_OR_RETURN(const Imported value, translator.Get(tensor));
     order = value.order;
   }
+  if (order.empty()) order = InOrder(translator.SizesOf(name).size());
   for (const std::string& tensor : tensors->names) {
     ASSIGN_OR_RETURN(Imported value, translator.Whole(tensor, name));
     ASSIGN_OR_RETURN(value, translator.In(value, order, name));
@@ -276,10 +261,26 @@ absl::StatusOr<Imported> Dropped(Translator& translator, const Imported& value, 
   return dropped;
 }
 
+// Samples are counted from the first one: from the last one they are others in each batch.
+absl::Status CheckSamples(Translator& translator, const Node& node, const std::string& self, int dimension) {
+  const Size& size = translator.SizeOf(self, static_cast<size_t>(dimension));
+  if (size.symbol.empty()) return absl::OkStatus();
+  const int64_t start = IntegerOf(node, "start", 0), end = IntegerOf(node, "end", size.value);
+  const auto limit = node.arguments.find("end");
+  const auto* const symbolic = limit == node.arguments.end() ? nullptr : std::get_if<Size>(&limit->second);
+  const bool to_the_end = end >= size.value, of_batch = symbolic != nullptr && !symbolic->symbol.empty();
+  const bool whole = start == 0 && to_the_end && (!of_batch || symbolic->symbol == size.symbol);
+  const bool first = start >= 0 && end >= 0 && !to_the_end && !of_batch;
+  if (IntegerOf(node, "index", 0) >= 0 && (whole || first)) return absl::OkStatus();
+  return InvalidArgument(
+      "it takes samples counted from the end of the batch; those counted from its beginning are read");
+}
+
 absl::Status Slice(Translator& translator, const Node& node) {
   ASSIGN_OR_RETURN(const std::string self, TensorOf(node, "self"));
   ASSIGN_OR_RETURN(const Imported value, translator.Get(self));
   ASSIGN_OR_RETURN(const int dimension, DimensionOf(IntegerOf(node, "dim", 0), value.rank()));
+  RETURN_IF_ERROR(CheckSamples(translator, node, self, dimension));
   const int64_t all = translator.SizeOf(self, static_cast<size_t>(dimension)).value;
   const auto place = [all](int64_t at) { return std::clamp<int64_t>(at < 0 ? at + all : at, 0, all); };
   const int64_t begin = place(IntegerOf(node, "start", 0)), end = place(IntegerOf(node, "end", all));
@@ -303,6 +304,7 @@ absl::Status Narrow(Translator& translator, const Node& node) {
   ASSIGN_OR_RETURN(const int dimension, DimensionOf(IntegerOf(node, "dim", 0), value.rank()));
   const int64_t all = translator.SizeOf(self, static_cast<size_t>(dimension)).value,
                 start = IntegerOf(node, "start", 0);
+  RETURN_IF_ERROR(CheckSamples(translator, node, self, dimension));
   ASSIGN_OR_RETURN(Imported cut, Cut(translator, value, dimension, start < 0 ? start + all : start,
                                      IntegerOf(node, "length", 0), node.outputs[0]));
   translator.Bind(node.outputs[0], std::move(cut));
@@ -316,6 +318,7 @@ absl::Status Select(Translator& translator, const Node& node) {
   const int64_t all = translator.SizeOf(self, static_cast<size_t>(dimension)).value;
   const int64_t index = IntegerOf(node, "index", 0);
   const std::string& name = node.outputs[0];
+  RETURN_IF_ERROR(CheckSamples(translator, node, self, dimension));
   ASSIGN_OR_RETURN(const Imported cut,
                    Cut(translator, value, dimension, index < 0 ? index + all : index, 1, name + ".slice"));
   ASSIGN_OR_RETURN(Imported dropped, Dropped(translator, cut, dimension, name));
@@ -506,43 +509,6 @@ absl::Status Overwrite(Translator& translator, const Node& node) {
 
 }  // namespace
 
-absl::StatusOr<Imported> Replaced(Translator& translator, const Node& view, const Imported& part,
-                                  const std::string& name) {
-  ASSIGN_OR_RETURN(const std::string self, TensorOf(view, "self"));
-  ASSIGN_OR_RETURN(Imported whole, translator.Whole(self, name));
-  ASSIGN_OR_RETURN(whole, translator.In(whole, InOrder(whole.rank()), name));
-  ASSIGN_OR_RETURN(const int dimension, DimensionOf(IntegerOf(view, "dim", 0), whole.rank()));
-  const auto at = static_cast<size_t>(dimension);
-  const int64_t all = translator.SizeOf(self, at).value;
-  const auto place = [all](int64_t index) { return std::clamp<int64_t>(index < 0 ? index + all : index, 0, all); };
-  const bool selects = OpOf(view.target) == "select";
-  const int64_t begin = place(IntegerOf(view, selects ? "index" : "start", 0));
-  const int64_t end = selects ? begin + 1 : place(IntegerOf(view, "end", all));
-  if (IntegerOf(view, "step", 1) != 1)
-    return InvalidArgument("it writes into every {}th element", IntegerOf(view, "step", 1));
-  Imported written = part;
-  ASSIGN_OR_RETURN(written, translator.In(written, InOrder(written.rank()), name));
-  if (selects) {
-    std::vector<Size> sizes = translator.SizesOf(self);
-    if (at >= sizes.size()) return InvalidArgument("it writes into {} dimensions", sizes.size());
-    sizes[at] = {1};
-    ASSIGN_OR_RETURN(written.node, translator.Reshape(written.node, sizes, name + ".part"));
-  }
-  std::vector<std::string> parts;
-  if (begin > 0) {
-    ASSIGN_OR_RETURN(Imported before, Cut(translator, whole, dimension, 0, begin, name + ".before"));
-    parts.push_back(std::move(before.node));
-  }
-  parts.push_back(written.node);
-  if (end < all) {
-    ASSIGN_OR_RETURN(Imported behind, Cut(translator, whole, dimension, end, all - end, name + ".behind"));
-    parts.push_back(std::move(behind.node));
-  }
-  if (parts.size() == 1) return Imported{parts[0], whole.order};
-  ASSIGN_OR_RETURN(whole.node, translator.Add(name + ".replaced", "concat", parts, {{"axis", int64_t{dimension}}}));
-  return whole;
-}
-
 void AddShapes(Translations& translations) {
   for (const char* const name :
        {"view", "reshape", "_unsafe_view", "view_as", "reshape_as", "flatten", "unflatten", "squeeze", "unsqueeze"}) {
@@ -571,6 +537,7 @@ void AddShapes(Translations& translations) {
                        {"expand", Expand},
                        {"expand_as", Expand},
                        {"repeat", Repeat},
+                       {"tile", Repeat},
                        {"broadcast_tensors", BroadcastTensors},
                        {"glu", GatedLinear},
                        {"pixel_shuffle", PixelShuffle},

@@ -1,4 +1,4 @@
-#include "importer/evaluation.h"
+#include "importer/constants/evaluation.h"
 
 #include <algorithm>
 #include <cmath>
@@ -96,6 +96,7 @@ const std::map<std::string, Evaluation::Way>& Evaluation::Ways() {
       {"full_like", &Evaluation::Full},
       {"scalar_tensor", &Evaluation::Scalar},
       {"arange", &Evaluation::Range},
+      {"linspace", &Evaluation::Spaced},
       {"eye", &Evaluation::Eye},
       {"view", &Evaluation::View},
       {"_unsafe_view", &Evaluation::View},
@@ -239,7 +240,22 @@ Evaluation::One Evaluation::Range() {
   return Dense(meta(), std::move(values));
 }
 
+Evaluation::One Evaluation::Spaced() {
+  RETURN_IF_ERROR(CheckNoSamples(1));
+  const int64_t count = IntegerOf(node_, "steps", 0);
+  if (ResultShape() != Shape{count}) return InvalidArgument("its result has no sizes");
+  const double start = NumberOf(node_, "start", 0), end = NumberOf(node_, "end", 0);
+  const double step = count > 1 ? (end - start) / static_cast<double>(count - 1) : 0;
+  std::vector<double> values;
+  for (int64_t i = 0; i < count; ++i) {  // from both ends, as PyTorch does
+    values.push_back(i < count / 2 || count == 1 ? start + static_cast<double>(i) * step
+                                                 : end - static_cast<double>(count - 1 - i) * step);
+  }
+  return Dense(meta(), std::move(values));
+}
+
 Evaluation::One Evaluation::Eye() {
+  RETURN_IF_ERROR(CheckNoSamples(2));
   const Shape shape = ResultShape();
   if (shape.size() != 2) return InvalidArgument("its result has {} dimensions; expected 2", shape.size());
   std::vector<double> values(static_cast<size_t>(Elements(shape)), 0);
@@ -297,6 +313,7 @@ Evaluation::One Evaluation::Clamp() {
 }
 
 Evaluation::One Evaluation::Triangle() {
+  RETURN_IF_ERROR(CheckNoSamples(2));
   ASSIGN_OR_RETURN(std::vector<double> x, Operand("self"));
   const Shape shape = ResultShape();
   if (shape.size() < 2) return InvalidArgument("it has {} dimensions; expected 2", shape.size());

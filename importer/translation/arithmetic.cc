@@ -1,0 +1,130 @@
+#include "importer/translation/arithmetic.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+namespace partita::torch_export {
+
+std::string Formula::operator()(const std::string& op, const std::vector<std::string>& inputs, Attributes attributes) {
+  return Kept([&] { return translator_.Add(fmt::format("{}.{}", name_, op), op, inputs, std::move(attributes)); });
+}
+
+std::string Formula::Result(const std::string& op, const std::vector<std::string>& inputs, Attributes attributes) {
+  return Kept([&] { return translator_.Add(name_, op, inputs, std::move(attributes)); });
+}
+
+std::string Formula::Number(double number, const std::string& beside) {
+  if (!status_.ok()) return "";
+  const Shape shape = translator_.ShapeOf(beside).empty() ? Shape{} : Shape{1};
+  constexpr double kMost = std::numeric_limits<float>::max();
+  if (std::isfinite(number)) number = std::clamp(number, -kMost, kMost);  // the least f64, of bounds, is the least f32
+  return Kept([&] { return translator_.Values(name_ + ".number", DType::kF32, shape, {number}); });
+}
+
+std::string Formula::Times(const std::string& x, double factor) {
+  return factor == 1 ? x : (*this)("scale", {x}, {{"factor", factor}});
+}
+
+std::string Formula::Plus(const std::string& x, double number) {
+  return number == 0 ? x : (*this)("add", {x, Number(number, x)});
+}
+
+std::string Formula::Clamped(std::string x, double least, double most) {
+  const auto at_least = [this](const std::string& y, double number) {
+    return number == 0 ? (*this)("relu", {y}) : (*this)("maximum", {y, Number(number, y)});
+  };
+  if (least == 0 && most == 6) return (*this)("relu6", {x});
+  if (!std::isinf(least)) x = at_least(x, least);
+  if (std::isinf(most)) return x;
+  return Negative(at_least(Negative(x), -most));
+}
+
+std::string Formula::Root(const std::string& x) {
+  const std::string above = (*this)("maximum", {x, Number(std::numeric_limits<float>::min(), x)});
+  return (*this)("masked", {(*this)("sqrt", {above}), x});
+}
+
+std::string Formula::Softplus(const std::string& x) {
+  return (*this)("add", {(*this)("relu", {x}), (*this)("log1p", {(*this)("exp", {Negative(Magnitude(x))})})});
+}
+
+std::string Formula::Truth(const std::string& x) {
+  const std::string size = Magnitude(Floats(x));
+  return (*this)("greater", {size, Number(0, size)});
+}
+
+std::string Formula::Compared(const std::string& op, const std::string& x, const std::string& y) {
+  if (op == "gt") return (*this)("greater", {x, y});
+  if (op == "lt") return (*this)("greater", {y, x});
+  if (op == "ge") return (*this)("greater_equal", {x, y});
+  if (op == "le") return (*this)("greater_equal", {y, x});
+  const std::string equal = (*this)("mul", {(*this)("greater_equal", {x, y}), (*this)("greater_equal", {y, x})});
+  return op == "eq" ? equal : Without(equal);
+}
+
+std::string Formula::Chosen(const std::string& condition, const std::string& x, const std::string& y) {
+  return (*this)("add", {(*this)("masked", {x, condition}), (*this)("masked", {y, Without(condition)})});
+}
+
+std::string Formula::Samples() {
+  const std::string zeros = Kept([this] { return translator_.BatchOfZeros(1, name_); });
+  return (*this)("sum", {Plus(zeros, 1)});
+}
+
+std::string Formula::Lifted(const Imported& value, const Order& order) {
+  return Kept([&] { return torch_export::Lifted(translator_, value, order, name_); }).node;
+}
+
+absl::StatusOr<Imported> Lifted(Translator& translator, const Imported& value, const Order& order,
+                                const std::string& name) {
+  Imported lifted = value;
+  if (lifted.rank() < order.size()) {
+    ASSIGN_OR_RETURN(lifted, translator.In(lifted, InOrder(lifted.rank()), name));
+    if (order == InOrder(order.size())) return lifted;  // broadcast from the last dimension, as here
+    Shape shape(order.size() - lifted.rank(), 1);
+    const Shape own = translator.ShapeOf(lifted.node);
+    for (const int64_t size : own) shape.push_back(size);
+    ASSIGN_OR_RETURN(lifted.node, translator.Add(name + ".lifted", "reshape", {lifted.node}, {{"shape", shape}}));
+    lifted.order = InOrder(order.size());
+  }
+  return translator.In(lifted, order, name);
+}
+
+absl::StatusOr<std::string> AsType(Translator& translator, const std::string& node, DType type,
+                                   const std::string& name) {
+  if (IsFloating(type) || !IsFloating(translator.TypeOf(node))) return node;
+  return translator.Add(name, "cast", {node}, {{"dtype", std::string(Name(type))}});
+}
+
+absl::Status Bound(Formula& formula, const std::string& node, Order order) {
+  Translator& translator = formula.translator();
+  const std::string& name = formula.name();
+  const ScalarType type = translator.MetaOf(name).type;
+  std::string result = node;
+  if (translator.IsKnown(name) && !IsFloat(type) && type != ScalarType::kBool) {
+    result = formula.Kept([&] { return AsType(translator, node, DType::kI32, name); });
+  }
+  RETURN_IF_ERROR(formula.status());
+  translator.Bind(name, {std::move(result), std::move(order)});
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Pair> PairOf(Translator& translator, const std::string& self, const std::string& other,
+                            const std::string& name) {
+  Pair pair;
+  ASSIGN_OR_RETURN(pair.x, translator.Get(self));
+  ASSIGN_OR_RETURN(pair.y, translator.Get(other));
+  pair.integers = !IsFloating(translator.TypeOf(pair.x.node)) && !IsFloating(translator.TypeOf(pair.y.node));
+  const bool y_leads = translator.ConstantOf(other) == nullptr && pair.x.rank() == pair.y.rank() &&
+                       (pair.y.order == kChannelsLast || translator.ConstantOf(self) != nullptr);
+  pair.order = pair.x.rank() >= pair.y.rank() && !y_leads ? pair.x.order : pair.y.order;
+  ASSIGN_OR_RETURN(pair.x, Lifted(translator, pair.x, pair.order, name));
+  ASSIGN_OR_RETURN(pair.y, Lifted(translator, pair.y, pair.order, name));
+  ASSIGN_OR_RETURN(pair.x.node, translator.AsFloats(pair.x.node, name + ".self"));
+  ASSIGN_OR_RETURN(pair.y.node, translator.AsFloats(pair.y.node, name + ".other"));
+  return pair;
+}
+
+}  // namespace partita::torch_export

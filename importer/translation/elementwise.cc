@@ -1,0 +1,230 @@
+// Element by element: sums, products and quotients of two operands, and what leaves every element as it is.
+#include <optional>
+#include <utility>
+
+#include "importer/translation/arithmetic.h"
+#include "importer/translation/translations.h"
+#include "runtime/base/status.h"
+
+namespace partita::torch_export {
+namespace {
+
+absl::Status Pass(Translator& translator, const Node& node) {
+  const std::string name = OptionalTensorOf(node, node.arguments.contains("self") ? "self" : "input");
+  ASSIGN_OR_RETURN(Imported value, translator.Get(name));
+  translator.Bind(node.outputs[0], std::move(value));
+  return absl::OkStatus();
+}
+
+// How many of it there are for each sample, of a number that varies with the batch.
+absl::StatusOr<double> PerSample(const Translator& translator, const Node& node, const std::string& argument) {
+  const Size& size = std::get<Size>(node.arguments.at(argument));
+  const std::optional<double> each = translator.PerSample(size);
+  if (each) return *each;
+  return InvalidArgument(
+      "it computes with a number that varies with the batch ({}); its size and multiples of that are read",
+      size.symbol);
+}
+
+bool Varies(const Node& node, const std::string& argument) {
+  const auto found = node.arguments.find(argument);
+  const auto* const size = found == node.arguments.end() ? nullptr : std::get_if<Size>(&found->second);
+  return size != nullptr && !size->symbol.empty();
+}
+
+// x / y, as `rounding_mode` says: a quotient, or the whole number below it or nearer to 0.
+std::string Quotient(Formula& f, const Node& node, const std::string& x, const std::string& y) {
+  const auto found = node.arguments.find("rounding_mode");
+  const auto* const mode = found == node.arguments.end() ? nullptr : std::get_if<std::string>(&found->second);
+  const bool floor = OpOf(node.target) == "floor_divide" || (mode != nullptr && *mode == "floor");
+  const std::string quotient = f("div", {x, y});
+  if (floor) return f("floor", {quotient});
+  if (mode == nullptr) return quotient;
+  return f("sub", {f("floor", {f("relu", {quotient})}), f("floor", {f("relu", {f.Negative(quotient)})})});
+}
+
+// x - y floor(x / y), or with the quotient that is nearer to 0.
+std::string Rest(Formula& f, const Node& node, const std::string& x, const std::string& y) {
+  std::string whole = f("div", {x, y});
+  if (OpOf(node.target) == "fmod") {
+    whole = f("sub", {f("floor", {f("relu", {whole})}), f("floor", {f("relu", {f.Negative(whole)})})});
+  } else {
+    whole = f("floor", {whole});
+  }
+  return f("sub", {x, f("mul", {whole, y})});
+}
+
+std::string Smaller(Formula& f, const Node&, const std::string& x, const std::string& y) {
+  return f.Negative(f("maximum", {f.Negative(x), f.Negative(y)}));
+}
+
+// log(exp(x) + exp(y)).
+std::string LogOfSum(Formula& f, const Node&, const std::string& x, const std::string& y) {
+  const std::string far = f.Negative(f.Magnitude(f("sub", {x, y})));
+  return f("add", {f("maximum", {x, y}), f("log1p", {f("exp", {far})})});
+}
+
+std::string Same(Formula& f, const Node& node, const std::string& x, const std::string& y) {
+  return f.Result(OpOf(node.target), {x, y});
+}
+
+// Of two operands, of which either may be a number.
+using OfTwo = std::string (*)(Formula& f, const Node& node, const std::string& x, const std::string& y);
+template <OfTwo kMake>
+absl::Status Two(Translator& translator, const Node& node) {
+  const std::string self = OptionalTensorOf(node, "self"), other = OptionalTensorOf(node, "other");
+  Formula f(translator, node.outputs[0]);
+  if (!self.empty() && !other.empty()) {
+    ASSIGN_OR_RETURN(Pair pair, PairOf(translator, self, other, node.outputs[0]));
+    return Bound(f, kMake(f, node, pair.x.node, pair.y.node), pair.order);
+  }
+  for (const char* const argument : {"self", "other"}) RETURN_IF_ERROR(CheckFixed(node, argument));
+  ASSIGN_OR_RETURN(Imported value, translator.Get(self.empty() ? other : self));
+  value.node = f.Floats(value.node);
+  const std::string number = f.Number(NumberOf(node, self.empty() ? "self" : "other", 0), value.node);
+  const std::string result = self.empty() ? kMake(f, node, number, value.node) : kMake(f, node, value.node, number);
+  return Bound(f, result, value.order);
+}
+
+// x + alpha y, x - alpha y, x y: of tensors.
+absl::Status OfTensors(Translator& translator, const Node& node, const std::string& op) {
+  ASSIGN_OR_RETURN(const std::string self, TensorOf(node, "self"));
+  ASSIGN_OR_RETURN(const std::string other, TensorOf(node, "other"));
+  ASSIGN_OR_RETURN(const Pair pair, PairOf(translator, self, other, node.outputs[0]));
+  Formula f(translator, node.outputs[0]);
+  // The sum of truth values is whether one holds.
+  const bool truth = op == "add" && translator.MetaOf(node.outputs[0]).type == ScalarType::kBool;
+  const std::string y = f.Times(pair.y.node, NumberOf(node, "alpha", 1));
+  return Bound(f, f.Result(truth ? "maximum" : op, {pair.x.node, y}), pair.order);
+}
+
+// A number of samples as a tensor without dimensions.
+absl::Status ScalarTensor(Translator& translator, const Node& node) {
+  ASSIGN_OR_RETURN(const double each, PerSample(translator, node, "s"));
+  Formula f(translator, node.outputs[0]);
+  const std::string samples = f.Times(f.Samples(), each);
+  RETURN_IF_ERROR(f.status());
+  translator.Bind(node.outputs[0], {samples, {}});
+  return absl::OkStatus();
+}
+
+absl::Status OfNumber(Translator& translator, const Node& node, double factor, double number) {
+  for (const char* const argument : {"other", "alpha"}) RETURN_IF_ERROR(CheckFixed(node, argument));
+  return Made(translator, node, [&](Formula& f, const std::string& x) { return f.Plus(f.Times(x, factor), number); });
+}
+
+absl::Status Add(Translator& translator, const Node& node) {
+  if (!IsNumber(node, "other")) return OfTensors(translator, node, "add");
+  return OfNumber(translator, node, 1, NumberOf(node, "other", 0) * NumberOf(node, "alpha", 1));
+}
+absl::Status Subtract(Translator& translator, const Node& node) {
+  if (!IsNumber(node, "other")) return OfTensors(translator, node, "sub");
+  return OfNumber(translator, node, 1, -NumberOf(node, "other", 0) * NumberOf(node, "alpha", 1));
+}
+absl::Status SubtractFrom(Translator& translator, const Node& node) {
+  if (!IsNumber(node, "other")) return InvalidArgument("rsub of two tensors");
+  return OfNumber(translator, node, -NumberOf(node, "alpha", 1), NumberOf(node, "other", 0));
+}
+absl::Status Multiply(Translator& translator, const Node& node) {
+  if (!IsNumber(node, "other")) return OfTensors(translator, node, "mul");
+  if (!Varies(node, "other")) return OfNumber(translator, node, NumberOf(node, "other", 1), 0);
+  ASSIGN_OR_RETURN(const double each, PerSample(translator, node, "other"));
+  return Made(translator, node, [&](Formula& f, const std::string& x) {
+    return f.Result("mul", {f.Times(x, each), f.Samples()});
+  });
+}
+absl::Status Divide(Translator& translator, const Node& node) {
+  if (Varies(node, "other")) {
+    ASSIGN_OR_RETURN(const double each, PerSample(translator, node, "other"));
+    return Made(translator, node, [&](Formula& f, const std::string& x) {
+      return f.Result("over", {f.Times(x, 1 / each), f.Samples()});
+    });
+  }
+  const bool rounds = node.arguments.contains("rounding_mode") || OpOf(node.target) == "floor_divide";
+  if (rounds || !IsNumber(node, "other")) return Two<Quotient>(translator, node);
+  return OfNumber(translator, node, 1 / NumberOf(node, "other", 1), 0);
+}
+absl::Status Negate(Translator& translator, const Node& node) { return OfNumber(translator, node, -1, 0); }
+
+// self + value tensor1 tensor2.
+absl::Status AddProduct(Translator& translator, const Node& node) {
+  ASSIGN_OR_RETURN(const std::string self, TensorOf(node, "self"));
+  ASSIGN_OR_RETURN(const std::string first, TensorOf(node, "tensor1"));
+  ASSIGN_OR_RETURN(const std::string second, TensorOf(node, "tensor2"));
+  ASSIGN_OR_RETURN(const Pair factors, PairOf(translator, first, second, node.outputs[0]));
+  ASSIGN_OR_RETURN(const Imported x, translator.Get(self));
+  Formula f(translator, node.outputs[0]);
+  std::string product = f(OpOf(node.target) == "addcdiv" ? "div" : "mul", {factors.x.node, factors.y.node});
+  product = f.Times(product, NumberOf(node, "value", 1));
+  const Order order = factors.order.size() >= x.rank() ? factors.order : x.order;
+  return Bound(f, f.Result("add", {f.Lifted(x, order), f.Lifted({product, factors.order}, order)}), order);
+}
+
+// self + weight (end - self).
+absl::Status Between(Translator& translator, const Node& node) {
+  ASSIGN_OR_RETURN(const std::string self, TensorOf(node, "self"));
+  ASSIGN_OR_RETURN(const std::string end, TensorOf(node, "end"));
+  ASSIGN_OR_RETURN(const Pair pair, PairOf(translator, self, end, node.outputs[0]));
+  Formula f(translator, node.outputs[0]);
+  std::string way = f("sub", {pair.y.node, pair.x.node});
+  if (const std::string weight = OptionalTensorOf(node, "weight"); !weight.empty()) {
+    const Imported value = f.Kept([&] { return translator.Get(weight); });
+    way = f("mul", {way, f.Floats(f.Lifted(value, pair.order))});
+  } else {
+    way = f.Times(way, NumberOf(node, "weight", 0));
+  }
+  return Bound(f, f.Result("add", {pair.x.node, way}), pair.order);
+}
+
+// What lies above or below a diagonal times 0.
+absl::Status Triangle(Translator& translator, const Node& node) {
+  const std::string &name = node.outputs[0], op = OpOf(node.target);
+  ASSIGN_OR_RETURN(const std::string self, TensorOf(node, "self"));
+  ASSIGN_OR_RETURN(Imported x, translator.Get(self));
+  if (x.rank() < 2) return InvalidArgument("it has {} dimensions; expected 2", x.rank());
+  ASSIGN_OR_RETURN(x, translator.In(x, InOrder(x.rank()), name));
+  const Shape shape = translator.ShapeOf(x.node);
+  const int64_t rows = shape[shape.size() - 2], columns = shape.back(), diagonal = IntegerOf(node, "diagonal", 0);
+  std::vector<double> kept;
+  for (int64_t i = 0; i < rows * columns; ++i) {
+    const int64_t beyond = i % columns - i / columns - diagonal;
+    kept.push_back((op.starts_with("tril") ? beyond <= 0 : beyond >= 0) ? 1 : 0);
+  }
+  ASSIGN_OR_RETURN(const std::string mask, translator.Values(name + ".kept", DType::kF32, {rows, columns}, kept));
+  ASSIGN_OR_RETURN(x.node, translator.Add(name, "mul", {x.node, mask}));
+  translator.Bind(name, std::move(x));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddElementwise(Translations& translations) {
+  for (const char* const name : {"contiguous", "clone", "alias", "lift_fresh_copy", "positive"}) {
+    translations[name] = Pass;
+  }
+  translations.insert({{"add", Add},
+                       {"sub", Subtract},
+                       {"subtract", Subtract},
+                       {"rsub", SubtractFrom},
+                       {"mul", Multiply},
+                       {"multiply", Multiply},
+                       {"div", Divide},
+                       {"divide", Divide},
+                       {"true_divide", Divide},
+                       {"floor_divide", Divide},
+                       {"neg", Negate},
+                       {"negative", Negate},
+                       {"remainder", Two<Rest>},
+                       {"fmod", Two<Rest>},
+                       {"maximum", Two<Same>},
+                       {"minimum", Two<Smaller>},
+                       {"logaddexp", Two<LogOfSum>},
+                       {"scalar_tensor", ScalarTensor},
+                       {"addcmul", AddProduct},
+                       {"addcdiv", AddProduct},
+                       {"lerp", Between},
+                       {"tril", Triangle},
+                       {"triu", Triangle}});
+}
+
+}  // namespace partita::torch_export
