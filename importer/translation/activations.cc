@@ -230,7 +230,7 @@ absl::Status PRelu(Translator& translator, const Node& node) {
 std::string Whole(Formula& f, const std::string& op, const std::string& x) {
   if (op == "floor" || op == "round") return f(op, {x});
   if (op == "ceil") return f.Negative(f("floor", {f.Negative(x)}));
-  return f("sub", {f("floor", {f("relu", {x})}), f("floor", {f("relu", {f.Negative(x)})})});
+  return f.Truncated(x);
 }
 
 absl::Status Round(Translator& translator, const Node& node) {

@@ -41,6 +41,10 @@ std::string Formula::Clamped(std::string x, double least, double most) {
   return Negative(at_least(Negative(x), -most));
 }
 
+std::string Formula::Truncated(const std::string& x) {
+  return (*this)("sub", {(*this)("floor", {(*this)("relu", {x})}), (*this)("floor", {(*this)("relu", {Negative(x)})})});
+}
+
 std::string Formula::Root(const std::string& x) {
   const std::string above = (*this)("maximum", {x, Number(std::numeric_limits<float>::min(), x)});
   return (*this)("masked", {(*this)("sqrt", {above}), x});

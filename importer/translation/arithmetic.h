@@ -36,6 +36,8 @@ class Formula {
   std::string Magnitude(const std::string& x) { return (*this)("maximum", {x, Negative(x)}); }
   // min(max(x, least), most); infinite bounds are none.
   std::string Clamped(std::string x, double least, double most);
+  // The whole number nearest to x towards 0.
+  std::string Truncated(const std::string& x);
   // sqrt(x), whose gradient where x is 0 is 0, as PyTorch has it for norms and deviations.
   std::string Root(const std::string& x);
   // log(1 + exp(x)), which does not overflow.

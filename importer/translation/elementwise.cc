@@ -40,17 +40,13 @@ std::string Quotient(Formula& f, const Node& node, const std::string& x, const s
   const std::string quotient = f("div", {x, y});
   if (floor) return f("floor", {quotient});
   if (mode == nullptr) return quotient;
-  return f("sub", {f("floor", {f("relu", {quotient})}), f("floor", {f("relu", {f.Negative(quotient)})})});
+  return f.Truncated(quotient);
 }
 
 // x - y floor(x / y), or with the quotient that is nearer to 0.
 std::string Rest(Formula& f, const Node& node, const std::string& x, const std::string& y) {
-  std::string whole = f("div", {x, y});
-  if (OpOf(node.target) == "fmod") {
-    whole = f("sub", {f("floor", {f("relu", {whole})}), f("floor", {f("relu", {f.Negative(whole)})})});
-  } else {
-    whole = f("floor", {whole});
-  }
+  const std::string quotient = f("div", {x, y});
+  const std::string whole = OpOf(node.target) == "fmod" ? f.Truncated(quotient) : f("floor", {quotient});
   return f("sub", {x, f("mul", {whole, y})});
 }
 
