@@ -96,6 +96,7 @@ absl::Status OfTensors(Translator& translator, const Node& node, const std::stri
 
 // A number of samples as a tensor without dimensions.
 absl::Status ScalarTensor(Translator& translator, const Node& node) {
+  if (!Varies(node, "s")) return InvalidArgument("it makes a tensor of no number");
   ASSIGN_OR_RETURN(const double each, PerSample(translator, node, "s"));
   Formula f(translator, node.outputs[0]);
   const std::string samples = f.Times(f.Samples(), each);

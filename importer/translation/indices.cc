@@ -128,8 +128,11 @@ absl::Status PickedAt(Translator& translator, const std::string& self, const std
   }
   Shape shape = translator.ShapeOf(x.node), places = translator.ShapeOf(at.node);
   if (at.rank() + 1 == x.rank()) places.push_back(1);
+  if (places.size() != shape.size() || shape.back() > kMostSelected) {
+    return InvalidArgument("its index has {} dimensions, and it takes from {}", places.size(), ToString(shape));
+  }
   const int64_t all = shape.back(), taken = places.back();
-  if (places.size() != shape.size() || !std::equal(places.begin(), places.end() - 1, shape.begin())) {
+  if (!std::equal(places.begin(), places.end() - 1, shape.begin())) {
     return InvalidArgument("its index has other sizes than what it takes from");
   }
   if (taken > kMostPlaces)

@@ -39,6 +39,9 @@ absl::StatusOr<Classified> ClassifiedOf(Translator& translator, const Node& node
   }
   const Order classes_last = WithLast(InOrder(logits.rank()), logits.rank() > 1 ? 1 : 0);
   ASSIGN_OR_RETURN(logits, translator.In(logits, classes_last, name));
+  if (const int64_t classes = translator.ShapeOf(logits.node).back(); classes > kMostSelected) {
+    return InvalidArgument("{} classes; up to {} are read", classes, kMostSelected);
+  }
   ASSIGN_OR_RETURN(labels,
                    translator.In(labels, classified.probabilities ? classes_last : InOrder(labels.rank()), name));
   return classified;

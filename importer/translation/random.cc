@@ -13,8 +13,8 @@ absl::StatusOr<std::string> LikeResult(Translator& translator, const std::string
   for (const Size& size : sizes) shape.push_back(size.value);
   const bool samples = !sizes.empty() && translator.PerSample(sizes[0]) == 1;
   if (samples) shape[0] = 1;
-  const std::vector<double> zeros(static_cast<size_t>(Elements(shape)), 0);
-  ASSIGN_OR_RETURN(std::string node, translator.Values(name + ".zeros", DType::kF32, shape, zeros));
+  ASSIGN_OR_RETURN(std::string node,
+                   translator.Add(name + ".zeros", "constant", {}, {{"shape", shape}, {"value", 0.0}}));
   if (!samples) return node;
   ASSIGN_OR_RETURN(const std::string batch, translator.BatchOfZeros(shape.size(), name));
   return translator.Add(name + ".like", "add", {batch, node});

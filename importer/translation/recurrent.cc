@@ -258,7 +258,7 @@ absl::Status Cell(Translator& translator, const Node& node) {
   if (const auto states = node.arguments.find("hx"); states != node.arguments.end() && before[0].empty()) {
     if (const auto* const both = std::get_if<TensorNames>(&states->second)) before = both->names;
   }
-  if (before[0].empty() || before.size() != (op == "lstm_cell" ? 2U : 1U)) return InvalidArgument("it has no state");
+  if (before.size() != (op == "lstm_cell" ? 2U : 1U) || before[0].empty()) return InvalidArgument("it has no state");
   ASSIGN_OR_RETURN(const Imported x, translator.Get(input));
   ASSIGN_OR_RETURN(Imported h, translator.Whole(before[0], name));
   ASSIGN_OR_RETURN(h, translator.In(h, InOrder(2), name));

@@ -276,6 +276,7 @@ absl::StatusOr<Imported> Summed(Translator& translator, const Node& node, const 
 
 absl::StatusOr<Imported> SummedOver(Translator& translator, const Imported& value, int dimension, bool kept,
                                     const std::string& name) {
+  if (dimension < 0 || dimension >= static_cast<int>(value.rank())) return InvalidArgument("it has no dimensions");
   Reduction reduction{std::vector<bool>(value.rank(), false), kept};
   reduction.reduced[static_cast<size_t>(dimension)] = true;
   return Reduced(translator, value, reduction, "sum", name + ".sum");

@@ -109,7 +109,8 @@ TEST_P(MutatedPrograms, AreReadOrRefused) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, MutatedPrograms,
-                         ::testing::Values("masked", "sizes", "statistics", "windows", "language"));
+                         ::testing::Values("masked", "sizes", "statistics", "windows", "language", "functions/chosen",
+                                           "functions/batch", "functions/numbers"));
 
 }  // namespace
 }  // namespace partita
