@@ -25,4 +25,10 @@ std::string TimeNow() {
   return fmt::format("{:%FT%TZ}", fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())));
 }
 
+std::string PreciseTimeNow() {
+  const auto now = std::chrono::floor<std::chrono::milliseconds>(std::chrono::system_clock::now());
+  return fmt::format("{:%FT%T}.{:03}Z", fmt::gmtime(std::chrono::system_clock::to_time_t(now)),
+                     now.time_since_epoch().count() % 1000);
+}
+
 }  // namespace partita

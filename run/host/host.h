@@ -19,6 +19,8 @@ Host ThisHost();
 
 // "2026-11-22T20:15:04Z"
 std::string TimeNow();
+// "2026-11-22T20:15:04.123Z"
+std::string PreciseTimeNow();
 
 }  // namespace partita
 

@@ -70,7 +70,9 @@ constexpr Need kNeeds[] = {
     {"", "keep", "checkpoint", "the folder that checkpoints are written to"},
     {"", "save-every!=0", "save", "it says how often that file is written"},
     {"", "save-weights-only", "save save-best", "it says what is written"},
-    {"", "evaluate-every!=0", "until-accuracy until-loss", "it says how often to look whether that is reached"},
+    {"", "evaluate-every!=0", "until-accuracy until-loss metrics",
+     "it says how often to look whether that is reached, or to record it"},
+    {"", "metrics-every!=10", "metrics", "it says how often that file gets a line"},
     {"", "save-curve", "until-accuracy until-loss", "the curve has the epochs until that is reached"},
     {"launch", "elastic", "max-restarts!=0", "it says how a job is started again"},
 };
@@ -103,6 +105,7 @@ struct Ending {
 };
 constexpr Ending kEndings[] = {
     {"", "report", ".json"},
+    {"", "metrics", ".jsonl"},
     {"", "save-curve", ".pbtxt .textproto .pb"},
     {"", "save-profile", ".pbtxt .textproto .pb"},
     {"", "save-strategy", ".pbtxt .textproto .pb .json"},

@@ -12,6 +12,7 @@
 #include "run/job/flight_keeping.h"
 #include "run/plan/pixel_forms.h"
 #include "run/plan/run_options.h"
+#include "run/train/metric_lines.h"
 #include "run/train/replica_checks.h"
 #include "runtime/base/number.h"
 #include "runtime/base/status.h"
@@ -97,6 +98,11 @@ absl::Status Save(int64_t step, const LossSums& epoch, Checkpointer& checkpointe
 
 }  // namespace
 
+std::string TrainingEnd::outcome() const {
+  if (status().ok()) return result.stopped_by != 0 ? "interrupted" : "finished";
+  return absl::IsOutOfRange(status()) ? "non_finite" : "failed";
+}
+
 // Where training has come to, if what it begins with is something that it goes on from.
 absl::Status TrainingRun::BeginWhere(const Beginning& beginning) {
   TrainingPosition& position = *record_.training;
@@ -155,6 +161,7 @@ absl::StatusOr<std::unique_ptr<TrainingRun>> TrainingRun::Prepare(const RunSpec&
   const bool steps_alone = options.steps > 0 && !spec.train().has_epochs();
   options.epochs = steps_alone ? 0 : spec.train().epochs();
   options.skip_budget = spec.train().skip_budget();
+  options.evaluate_every = spec.train().evaluate_every();
   const int64_t steps = PlannedSteps(options, run->data_.training->batches_per_epoch());
   SetScheduleLength(steps, model.learning_rate);
   run->record_ = RecordOfRun(spec, model, run->data_);
@@ -186,7 +193,9 @@ absl::Status TrainingRun::WithSaved(const absl::Status& trained, const absl::Sta
 absl::StatusOr<TrainingEnd> TrainingRun::Train(const BeginWriting& begin_writing,
                                                const std::function<void(const std::string&)>& say) {
   if (saver_ == nullptr) {
-    if (target_) target_->SetIn(options_, say);
+    absl::StatusOr<std::unique_ptr<TrainingRecorder>> recorder = TrainingRecorder::Open(spec_, *session_);
+    if (!recorder.ok()) session_->Abort(recorder.status());  // the other processes wait for this one
+    ASSIGN_OR_RETURN(recorder_, std::move(recorder));
     saver_ = std::make_unique<ModelSaver>(spec_, *session_, plan_.model, record_);
     ASSIGN_OR_RETURN(checkpointer_, Checkpointer::Open(spec_, *session_, *saver_,
                                                        {PrintStrategy(plan_.chosen.strategy, ProtoFormat::kText),
@@ -196,7 +205,8 @@ absl::StatusOr<TrainingEnd> TrainingRun::Train(const BeginWriting& begin_writing
         Together(ReplicaChecks(spec_, *session_), Together(checkpointer_->Pauses(), saver_->Pauses())), begin_writing);
   }
   TrainingEnd end;
-  end.trained = partita::Train(*session_, data_, options_, end.result);
+  if (recorder_ != nullptr) recorder_->Begin(RunLine(spec_, plan_, data_, options_, *session_));
+  end.trained = partita::Train(*session_, data_, WatchedOptions(say), end.result);
   end.is_saved = IsSaved(end.trained, end.result, *session_);
   if (!end.is_saved) EndTogether(end.trained, *session_);
   end.writing = begin_writing();
@@ -209,7 +219,30 @@ absl::StatusOr<TrainingEnd> TrainingRun::Train(const BeginWriting& begin_writing
   if (!end.trained.ok() && end.is_saved) end.trained = WithSaved(end.trained, end.saved, step);
   options_.first_step = step;
   options_.first_epoch = end.result.open_epoch;
+  if (recorder_ != nullptr) recorder_->End(EndLine(step, end.outcome(), end.status()));
   return end;
+}
+
+TrainingOptions TrainingRun::WatchedOptions(const std::function<void(const std::string&)>& say) {
+  TrainingOptions options = options_;
+  options.is_enough = [this, say](int64_t step, const Evaluation& evaluation) {
+    return IsEnough(step, evaluation, say);
+  };
+  if (recorder_ != nullptr) recorder_->Watch(options);
+  return options;
+}
+
+bool TrainingRun::IsEnough(int64_t step, const Evaluation& evaluation,
+                           const std::function<void(const std::string&)>& say) {
+  const int64_t per_epoch = data_.training->batches_per_epoch();
+  const double epoch = static_cast<double>(step) / static_cast<double>(per_epoch);
+  if (recorder_ != nullptr) recorder_->AddEvaluation(step, epoch, evaluation);
+  if (step % per_epoch != 0) {
+    std::string line = fmt::format("step {} (epoch {:.2f})  test loss {:.4f}", step, epoch, evaluation.loss);
+    for (const auto& [name, value] : evaluation.metrics) line += fmt::format("  {} {:.4f}", name, value);
+    say(line);
+  }
+  return target_ && target_->Take(step, evaluation);
 }
 
 ModelRecord TrainingRun::record() const {

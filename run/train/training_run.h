@@ -17,6 +17,7 @@
 #include "run/start.h"
 #include "run/train/checkpointer.h"
 #include "run/train/model_saver.h"
+#include "run/train/training_recorder.h"
 #include "run/train/training_target.h"
 #include "runtime/api/session.h"
 #include "runtime/train/model_record.h"
@@ -36,6 +37,8 @@ struct TrainingEnd {
   Writing writing;  // began before the last files were written
 
   const absl::Status& status() const { return trained.ok() ? saved : trained; }
+  // finished, interrupted, non_finite or failed
+  std::string outcome() const;
 };
 
 // Thread-compatible.
@@ -70,6 +73,9 @@ class TrainingRun {
   absl::Status BeginWhere(const Beginning& beginning);
   absl::Status Start(std::optional<LoadedModel> loaded, const std::optional<ResumedCheckpoint>& resumed,
                      const FailureHandler& failed, const std::vector<std::string>& predictions);
+  // What the caller's options do besides: each evaluation is said and recorded, and may end training.
+  TrainingOptions WatchedOptions(const std::function<void(const std::string&)>& say);
+  bool IsEnough(int64_t step, const Evaluation& evaluation, const std::function<void(const std::string&)>& say);
   absl::Status WithSaved(const absl::Status& trained, const absl::Status& saved, int64_t step) const;
 
   const RunSpec spec_;
@@ -81,7 +87,9 @@ class TrainingRun {
   std::vector<std::string> warnings_;
   std::optional<TrainingTarget> target_;
   std::unique_ptr<Session> session_;
-  std::unique_ptr<ModelSaver> saver_;  // both since Train was called first
+  std::unique_ptr<TrainingRecorder>
+      recorder_;  // null: there is nothing to record. This and the next since the first Train
+  std::unique_ptr<ModelSaver> saver_;
   std::unique_ptr<Checkpointer> checkpointer_;
 };
 

@@ -29,7 +29,6 @@ absl::StatusOr<std::optional<TrainingTarget>> TrainingTarget::Read(const RunSpec
   target.model_ = model.name;
   target.metric_ = target.of_loss_ ? "loss" : accuracies[0];
   target.wanted_ = target.of_loss_ ? spec.train().until_loss() : spec.train().until_accuracy();
-  target.every_ = spec.train().evaluate_every();
   target.batch_ = data.training->batch_rows();
   target.per_epoch_ = data.training->batches_per_epoch();
   target.samples_ = data.training->samples();
@@ -42,18 +41,6 @@ absl::StatusOr<std::optional<TrainingTarget>> TrainingTarget::Read(const RunSpec
                            Counted(point.epochs, "epoch"));
   }
   return target;
-}
-
-void TrainingTarget::SetIn(TrainingOptions& options, const std::function<void(const std::string&)>& say) {
-  options.evaluate_every = every_;
-  options.is_enough = [this, say](int64_t step, const Evaluation& evaluation) {
-    const bool enough = Take(step, evaluation);
-    if (step % per_epoch_ == 0) return enough;
-    std::string line = fmt::format("step {} (epoch {:.2f})  test loss {:.4f}", step, Epochs(step), evaluation.loss);
-    for (const auto& [name, value] : evaluation.metrics) line += fmt::format("  {} {:.4f}", name, value);
-    say(line);
-    return enough;
-  };
 }
 
 bool TrainingTarget::Take(int64_t step, const Evaluation& evaluation) {

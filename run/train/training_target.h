@@ -3,7 +3,6 @@
 #define PARTITA_RUN_TRAIN_TRAINING_TARGET_H_
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,8 +26,8 @@ class TrainingTarget {
   static absl::StatusOr<std::optional<TrainingTarget>> Read(const RunSpec& spec, const Model& model,
                                                             const TrainingData& data);
 
-  // Lets training end there; must outlive it. `say`: a line for each evaluation within an epoch.
-  void SetIn(TrainingOptions& options, const std::function<void(const std::string&)>& say);
+  // Whether the evaluation meets it, so that training may end.
+  bool Take(int64_t step, const Evaluation& evaluation);
 
   // As far as training has come.
   ReportTargetProto ToProto() const;
@@ -38,7 +37,6 @@ class TrainingTarget {
  private:
   TrainingTarget() = default;
 
-  bool Take(int64_t step, const Evaluation& evaluation);
   double Epochs(int64_t step) const { return static_cast<double>(step) / static_cast<double>(per_epoch_); }
   std::string CurveName() const;
   absl::StatusOr<EpochCurve> ReadCurve() const;
@@ -46,7 +44,6 @@ class TrainingTarget {
   std::string model_, metric_;  // metric: "loss", or an accuracy's name
   bool of_loss_ = false;
   double wanted_ = 0;
-  int64_t every_ = 0;                  // steps
   int64_t batch_ = 0, per_epoch_ = 0;  // rows; steps
   int64_t samples_ = 0;                // of an epoch
   std::string path_;                   // of the curve; empty: there is none

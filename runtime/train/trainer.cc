@@ -23,43 +23,61 @@ using Clock = std::chrono::steady_clock;
 
 double SecondsSince(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-// What progress lines tell: means since the line before.
+// What progress and reports tell: means over the steps since the last one. Seconds are those since the clock started.
 class Meter {
  public:
-  Meter(const Session& session, const TrainingOptions& options, int64_t rows) : options_(options), rows_(rows) {
+  Meter(const Session& session, int64_t rows, const std::function<void(const Progress&)>& tell)
+      : tell_(tell), rows_(rows) {
     for (int rank = 0; rank < session.ranks(); ++rank) {
       memory_ = std::max(memory_, session.PlannedMemory(rank).total);
     }
   }
 
-  void Start() {
-    start_ = Clock::now();
-    loss_ = 0;
+  // Leaves out the time since the last step, as that of an evaluation.
+  void StartClock() { start_ = Clock::now(); }
+
+  void Clear() {
+    seconds_ = loss_ = 0;
     metrics_.clear();
     steps_ = 0;
   }
 
   void Count(int64_t step, double epochs, double learning_rate, const StepResult& result) {
+    const Clock::time_point now = Clock::now();
+    seconds_ += std::chrono::duration<double>(now - start_).count();
+    start_ = now;
     loss_ += result.loss;
     AddShare(result.metrics, 1, metrics_);
     ++steps_;
-    const double seconds = SecondsSince(start_);
-    if (seconds < options_.progress_seconds) return;
+    step_ = step;
+    epochs_ = epochs;
+    learning_rate_ = learning_rate;
+  }
+
+  double seconds() const { return seconds_; }
+
+  // Nothing, if no step was counted.
+  void Tell() {
+    if (steps_ == 0) return;
     const double steps = static_cast<double>(steps_);
     for (auto& [name, value] : metrics_) value /= steps;
-    options_.on_progress({step, epochs, loss_ / steps, learning_rate, steps * static_cast<double>(rows_) / seconds,
-                          seconds / steps * 1e3, memory_, 0, metrics_});
-    Start();
+    tell_({step_, epochs_, loss_ / steps, learning_rate_, steps * static_cast<double>(rows_) / seconds_,
+           seconds_ / steps * 1e3, memory_, 0, metrics_});
+    Clear();
   }
 
  private:
-  const TrainingOptions& options_;
+  const std::function<void(const Progress&)>& tell_;
   const int64_t rows_;
   int64_t memory_ = 0;
   Clock::time_point start_ = Clock::now();
+  double seconds_ = 0;
   double loss_ = 0;
   Metrics metrics_;
   int64_t steps_ = 0;
+  int64_t step_ = 0;  // of the last one
+  double epochs_ = 0;
+  double learning_rate_ = 0;
 };
 
 class Run {
@@ -72,7 +90,8 @@ class Run {
         result_(result),
         feed_(std::move(feed)),
         vote_(std::move(vote)),
-        meter_(session, options, data.training->batch_rows()),
+        progress_(session, data.training->batch_rows(), options.on_progress),
+        report_(session, data.training->batch_rows(), options.on_report),
         schedule_(ScheduleOf(session.program().learning_rate)),
         per_epoch_(data.training->batches_per_epoch()),
         steps_(PlannedSteps(options, per_epoch_)),
@@ -84,6 +103,7 @@ class Run {
     RETURN_IF_ERROR(Vote());
     RETURN_IF_ERROR(SetPause());
     const absl::Status status = EachEpoch();
+    report_.Tell();
     result_.open_epoch = sums_;
     return status;
   }
@@ -143,7 +163,7 @@ class Run {
   absl::Status OneEpoch(EpochResult& epoch) {
     session_.ResetCounters();
     epoch_steps_.clear();
-    meter_.Start();
+    StartClocks();
     const absl::Status status = AllSteps(epoch);
     epoch.samples = epoch.steps * data_.training->batch_rows();
     if (sums_.steps > 0) {
@@ -153,6 +173,13 @@ class Run {
     }
     RETURN_IF_ERROR(status);
     return CountTraffic();
+  }
+
+  // Progress begins anew; a report goes on.
+  void StartClocks() {
+    progress_.Clear();
+    progress_.StartClock();
+    report_.StartClock();
   }
 
   // To the epoch's end, with the evaluations and pauses before it; a pause that is due there comes after the epoch's
@@ -196,7 +223,7 @@ class Run {
     }
     session_.ResetCounters();
     epoch_steps_.clear();
-    meter_.Start();
+    StartClocks();
     return absl::OkStatus();
   }
 
@@ -271,10 +298,19 @@ class Run {
     sums_.loss += step.loss;
     AddShare(step.metrics, 1, sums_.metrics);
     RETURN_IF_ERROR(Pass(FailPoint::kTrainingStep));
-    meter_.Count(Done(), static_cast<double>(Done()) / static_cast<double>(per_epoch_), epoch.learning_rate, step);
+    Report(epoch.learning_rate, step);
     if (Stopped()) return absl::OkStatus();  // by the step before
     ASSIGN_OR_RETURN(result_.stopped_by, vote_.Outcome());
     return absl::OkStatus();
+  }
+
+  void Report(double learning_rate, const StepResult& step) {
+    const double epochs = static_cast<double>(Done()) / static_cast<double>(per_epoch_);
+    progress_.Count(Done(), epochs, learning_rate, step);
+    if (progress_.seconds() >= options_.progress_seconds) progress_.Tell();
+    if (options_.report_every == 0) return;
+    report_.Count(Done(), epochs, learning_rate, step);
+    if (Done() % options_.report_every == 0) report_.Tell();
   }
 
   // What the step that was not applied says, with what it says about the same batch once more.
@@ -324,7 +360,7 @@ class Run {
   double waited_before_ = 0;  // seconds, for batches of those before it
   double made_before_ = 0;    // likewise, to make them
   const StopVote vote_;
-  Meter meter_;
+  Meter progress_, report_;
   const LearningRateSchedule schedule_;
   const int64_t per_epoch_;
   const int64_t steps_;

@@ -202,8 +202,8 @@ ARROWS = {
     "run": "runtime/base proto graph graph/ir graph/derive graph/given graph/read importer ops partitioner/choose" +
            " runtime/api runtime/checkpoint" +
            " runtime/checkpoint/sharded runtime/train runtime/train/sharded run/plan run/beginning run/job",
-    "run/train": "runtime/base proto graph/optimizer graph/ir graph/proto_io graph/text partitioner/cost partitioner/proto_io" +
-                 " runtime/api runtime/api/job runtime/checkpoint/sharded runtime/data runtime/train" +
+    "run/train": "runtime/base proto graph/value graph/optimizer graph/ir graph/proto_io graph/text partitioner/cost partitioner/proto_io" +
+                 " runtime/api runtime/api/job runtime/checkpoint/sharded runtime/data runtime/telemetry runtime/train" +
                  " runtime/train/sharded run run/spec run/host run/plan run/beginning run/data run/job",
 
     # The library's one face.

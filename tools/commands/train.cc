@@ -32,11 +32,6 @@ constexpr double kBarSeconds = 0.25;
 // Steps that are not held against predictions: they touch memory and load kernels for the first time.
 constexpr int64_t kWarmUp = 3;
 
-std::string OutcomeOf(const absl::Status& status, bool stopped) {
-  if (status.ok()) return stopped ? "interrupted" : "finished";
-  return status.code() == absl::StatusCode::kOutOfRange ? "non_finite" : "failed";
-}
-
 absl::Status SayChoice(const RunSpec& spec, const ChosenStrategy& chosen, bool text, std::ostream& out) {
   if (text && Searches(spec)) out << FormatFinalists(chosen.finalists) << std::endl;
   if (!spec.split().has_save_strategy()) return absl::OkStatus();
@@ -142,7 +137,7 @@ absl::StatusOr<int> RunTrain(const ContextOf<RunSpec>& context) {
   if (communication) overlapped = communication->Job();
   if (overlapped.ok()) AddCommunication(*overlapped, report);
   const absl::Status compared = graded ? graded->AddTo(report) : absl::OkStatus();
-  report.set_outcome(OutcomeOf(end.status(), result.stopped_by != 0));
+  report.set_outcome(end.outcome());
   if (speaks) RETURN_IF_ERROR(SaveReport(report, spec));
   RETURN_IF_ERROR(end.status());
   RETURN_IF_ERROR(counted);

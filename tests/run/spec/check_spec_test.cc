@@ -52,6 +52,7 @@ TEST(CheckSpec, AcceptsWhatChangesNothing) {
   EXPECT_EQ(ErrorOf("train", {{"tf32", "false"}, {"gpu", "-1"}, {"save-every", "0"}, {"search", "none"}}), "");
   EXPECT_EQ(ErrorOf("plan", {{"objective", "step"}, {"repair", "false"}, {"explain", "false"}}), "");
   EXPECT_EQ(ErrorOf("train", {{"data", "d"}, {"mock-data", "false"}}), "");
+  EXPECT_EQ(ErrorOf("train", {{"metrics-every", "10"}}), "");
 }
 
 TEST(CheckSpec, AsksForNoWeightsOfAnExportedProgram) {

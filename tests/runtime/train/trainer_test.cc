@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 #include <tuple>
@@ -70,6 +71,35 @@ TEST(Train, AStopEndsAfterTheStepInFlight) {
   EXPECT_EQ(result.steps, 10);
   EXPECT_FALSE(result.epochs.back().test_loss.has_value());
   EXPECT_TRUE(result.epochs.back().test_metrics.empty());
+}
+
+// Each step is in one report, also across epochs and evaluations.
+TEST(Train, ReportsMeansEveryFewStepsAndTheRest) {
+  Fixture fixture = Make(8, 1, 1);
+  const int64_t per_epoch = fixture.data.training->batches_per_epoch();
+  TrainingOptions options;
+  options.epochs = 2;
+  options.report_every = 4;
+  std::vector<Progress> reports;
+  options.on_report = [&](const Progress& report) { reports.push_back(report); };
+  const TrainingResult result = TrainOn(fixture, options);
+  ASSERT_EQ(static_cast<int64_t>(reports.size()), (result.steps + 3) / 4);
+  double loss = 0;
+  int64_t before = 0;
+  for (const Progress& report : reports) {
+    EXPECT_EQ(report.step, std::min(before + 4, result.steps));
+    EXPECT_DOUBLE_EQ(report.epoch, static_cast<double>(report.step) / static_cast<double>(per_epoch));
+    EXPECT_TRUE(MetricOf(report.metrics, "accuracy").has_value());
+    EXPECT_GT(report.samples_per_s, 0);
+    loss += report.loss * static_cast<double>(report.step - before);
+    before = report.step;
+  }
+  const double steps = static_cast<double>(per_epoch);
+  EXPECT_NEAR(loss, (result.epochs[0].loss + result.epochs[1].loss) * steps, 1e-9);
+  reports.clear();
+  options.report_every = 0;
+  TrainOn(fixture, options);
+  EXPECT_TRUE(reports.empty());
 }
 
 using StateValues = std::vector<std::pair<std::string, HostTensor>>;
