@@ -153,7 +153,7 @@ struct Description {
   double clip_norm = 0;        // largest global norm of the gradient; 0: no clipping
   double learning_rate = 0.1;  // or its peak, where a schedule says so
   // Of the learning rate over steps: docs/reference/graph.md 5. "schedule": "constant", "step", "exponential",
-  // "halving", "inverse_square_root", "cosine", "one_cycle"; "warmup_steps", "decay", "decay_steps", "final", ...
+  // "halving", "inverse_square_root", "cosine", "linear", "polynomial", "one_cycle"; "warmup_steps", "decay", ...
   Attributes schedule = {};
   std::vector<FurtherLoss> further_losses = {};
   std::vector<ParameterGroup> groups = {};
@@ -200,12 +200,12 @@ struct Split {
 enum class Device : uint8_t { kHost, kCuda };
 
 struct Options {
-  uint64_t seed = 1;         // seed of initial values and dropout; at most 2^53
-  int threads_per_rank = 0;  // 0: divides the cores that this process may use among the ranks
-  int64_t memory_limit = 0;  // bytes of one rank; 0: none
-  int64_t steps = 0;  // of the whole run; Train needs it where the learning rate's schedule is cosine or one_cycle
-  bool f64 = false;   // floating values as f64
-  bool mixed_precision = false;           // compute in bf16 on f32 weights
+  uint64_t seed = 1;             // seed of initial values and dropout; at most 2^53
+  int threads_per_rank = 0;      // 0: divides the cores that this process may use among the ranks
+  int64_t memory_limit = 0;      // bytes of one rank; 0: none
+  int64_t steps = 0;             // of the whole run; Train needs it where the learning rate's schedule has a length
+  bool f64 = false;              // floating values as f64
+  bool mixed_precision = false;  // compute in bf16 on f32 weights
   std::vector<std::string> predict = {};  // values of the graph that Predict returns
   bool train = true;                      // false: only for Predict, without memory for gradients and optimizer
   Device device = Device::kHost;

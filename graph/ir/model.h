@@ -15,10 +15,10 @@ namespace partita {
 
 // The learning rate as a function of the step's number (ops/values/learning_rate_schedule.h).
 struct LearningRate {
-  // constant, step, exponential, halving, inverse_square_root, cosine, one_cycle
+  // constant, step, exponential, halving, inverse_square_root, cosine, linear, polynomial, one_cycle
   std::string schedule = "constant";
   double base = 0.1;  // the rate, or its peak
-  int64_t steps = 0;  // length of the whole schedule (cosine, one_cycle); 0: set by the trainer from epochs
+  int64_t steps = 0;  // length of the whole schedule, where it has one; 0: set by the trainer from epochs
   int64_t warmup_steps = 0;
   double decay = 0.1;
   int64_t decay_steps = 0;
@@ -26,20 +26,24 @@ struct LearningRate {
   std::string warmup = "linear";  // or exponential
   int64_t decay_start = 0;        // halving: the first step of the halved rate
   int64_t decay_times = 0;        // halving: how often at most
+  double power = 1;               // polynomial: the exponent
 };
 
 // What the op that computes it is given, but for the element type.
 inline Attributes AttributesOf(const LearningRate& rate) {
-  return {{"schedule", rate.schedule},
-          {"base", rate.base},
-          {"steps", rate.steps},
-          {"warmup_steps", rate.warmup_steps},
-          {"decay", rate.decay},
-          {"decay_steps", rate.decay_steps},
-          {"final", rate.final},
-          {"warmup", rate.warmup},
-          {"decay_start", rate.decay_start},
-          {"decay_times", rate.decay_times}};
+  Attributes attributes = {{"schedule", rate.schedule},
+                           {"base", rate.base},
+                           {"steps", rate.steps},
+                           {"warmup_steps", rate.warmup_steps},
+                           {"decay", rate.decay},
+                           {"decay_steps", rate.decay_steps},
+                           {"final", rate.final},
+                           {"warmup", rate.warmup},
+                           {"decay_start", rate.decay_start},
+                           {"decay_times", rate.decay_times}};
+  // Not with the others: files of earlier runs, which say what these were, have none.
+  if (rate.schedule == "polynomial") attributes.Set("power", rate.power);
+  return attributes;
 }
 
 // What a state is given that begins with `value` everywhere.

@@ -26,9 +26,17 @@ absl::StatusOr<std::vector<NodeDescription>> ReadNodes(const GraphProto& proto) 
 }
 
 LearningRate ReadLearningRate(const LearningRateProto& proto) {
-  return {proto.schedule(),    proto.base(),        proto.steps(), proto.warmup_steps(),
-          proto.decay(),       proto.decay_steps(), proto.final(), proto.warmup().empty() ? "linear" : proto.warmup(),
-          proto.decay_start(), proto.decay_times()};
+  return {proto.schedule(),
+          proto.base(),
+          proto.steps(),
+          proto.warmup_steps(),
+          proto.decay(),
+          proto.decay_steps(),
+          proto.final(),
+          proto.warmup().empty() ? "linear" : proto.warmup(),
+          proto.decay_start(),
+          proto.decay_times(),
+          proto.has_power() ? proto.power() : 1};
 }
 
 // What must be there, so that a file that is cut short between two fields is refused. An unknown op comes first: its
@@ -137,6 +145,7 @@ GraphProto WriteModel(const Model& model) {
   if (model.learning_rate.warmup != "linear") rate.set_warmup(model.learning_rate.warmup);
   rate.set_decay_start(model.learning_rate.decay_start);
   rate.set_decay_times(model.learning_rate.decay_times);
+  if (model.learning_rate.power != 1) rate.set_power(model.learning_rate.power);
   return proto;
 }
 

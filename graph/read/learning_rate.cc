@@ -1,6 +1,7 @@
 #include "graph/read/learning_rate.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <string>
 #include <variant>
@@ -45,7 +46,8 @@ absl::Status WrongType(const std::string& name, const char* needed) {
 
 absl::Status SetSchedule(const Attributes& schedule, LearningRate& rate) {
   const std::map<std::string, std::string*> texts = {{"schedule", &rate.schedule}, {"warmup", &rate.warmup}};
-  const std::map<std::string, double*> numbers = {{"decay", &rate.decay}, {"final", &rate.final}};
+  const std::map<std::string, double*> numbers = {
+      {"decay", &rate.decay}, {"final", &rate.final}, {"power", &rate.power}};
   const std::map<std::string, int64_t*> counts = {{"steps", &rate.steps},
                                                   {"warmup_steps", &rate.warmup_steps},
                                                   {"decay_steps", &rate.decay_steps},
@@ -78,13 +80,16 @@ absl::Status SetSchedule(const Attributes& schedule, LearningRate& rate) {
 }
 
 absl::Status VerifyLearningRate(const LearningRate& rate) {
-  RETURN_IF_ERROR(
-      CheckWord("learning_rate.schedule", rate.schedule,
-                {"constant", "step", "exponential", "halving", "inverse_square_root", "cosine", "one_cycle"}));
+  RETURN_IF_ERROR(CheckWord("learning_rate.schedule", rate.schedule,
+                            {"constant", "step", "exponential", "halving", "inverse_square_root", "cosine", "linear",
+                             "polynomial", "one_cycle"}));
   RETURN_IF_ERROR(CheckRange("learning_rate.base", rate.base, 0));
   RETURN_IF_ERROR(CheckRange("learning_rate.final", rate.final, 0));
   RETURN_IF_ERROR(CheckSteps("learning_rate.steps", rate.steps, 0));
   RETURN_IF_ERROR(CheckWarmup(rate));
+  if (!(rate.power > 0 && std::isfinite(rate.power))) {
+    return InvalidArgument("learning_rate.power is {}; a number above 0 is allowed", rate.power);
+  }
   if (rate.schedule == "halving") {
     RETURN_IF_ERROR(CheckSteps("learning_rate.decay_start", rate.decay_start, rate.warmup_steps));
     RETURN_IF_ERROR(CheckSteps("learning_rate.decay_times", rate.decay_times, 1));

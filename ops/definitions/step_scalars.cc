@@ -3,16 +3,18 @@
 // the next step's number and the clip's factor as well (graph/lower/join_scalars.h).
 //
 // rate = learning_rate(iteration), a scalar of element type `dtype`; formulas in ops/values/learning_rate_schedule.h.
-//   schedule constant | step | exponential | halving | inverse_square_root | cosine | one_cycle
+//   schedule constant | step | exponential | halving | inverse_square_root | cosine | linear | polynomial |
+//                   one_cycle
 //   base            the rate that the schedule starts from; the peak of one_cycle
-//   steps           of the whole run: cosine and one_cycle need it
+//   steps           of the whole run: cosine, linear, polynomial and one_cycle need it
 //   warmup_steps    rise from 0 to base before the schedule begins; a run of fewer steps ends within it (not with
 //                   one_cycle)
 //   warmup          how it rises: linear | exponential
 //   decay, decay_steps                     step and exponential
 //   decay_start, decay_steps, decay_times  halving: the step from which on, every how many, how often at most
-//   final                                  cosine: where it ends; step and exponential: below which it does not fall
-//   start_fraction, initial_divisor, final_divisor    one_cycle
+//   power                                  polynomial
+//   final                                  cosine, linear, polynomial: where it ends; step and exponential: below which
+//   it does not fall start_fraction, initial_divisor, final_divisor    one_cycle
 //
 // i' = increment(iteration, apply?): the step's number, 0 for the first; a step that is not applied is not counted.
 // All of these are the same on all ranks: no split.
@@ -69,6 +71,7 @@ OpDefinition LearningRateOp() {
       .Attribute("decay_times", int64_t{0})
       .Attribute("warmup", kLinearWarmup)
       .Attribute("final", 0.0)
+      .Attribute("power", 1.0)
       .Attribute("start_fraction", kStartFraction)
       .Attribute("initial_divisor", kInitialDivisor)
       .Attribute("final_divisor", kFinalDivisor)

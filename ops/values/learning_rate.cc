@@ -9,8 +9,10 @@ namespace {
 using Kind = LearningRateSchedule::Kind;
 
 const std::pair<const char*, Kind> kSchedules[] = {
-    {"constant", Kind::kConstant},       {"step", Kind::kStep},       {"cosine", Kind::kCosine},
-    {"exponential", Kind::kExponential}, {"halving", Kind::kHalving}, {"inverse_square_root", Kind::kInverseSquareRoot},
+    {"constant", Kind::kConstant}, {"step", Kind::kStep},
+    {"cosine", Kind::kCosine},     {"exponential", Kind::kExponential},
+    {"halving", Kind::kHalving},   {"inverse_square_root", Kind::kInverseSquareRoot},
+    {"linear", Kind::kPolynomial}, {"polynomial", Kind::kPolynomial},
     {"one_cycle", Kind::kOneCycle}};
 
 Kind KindOf(const std::string& name) {
@@ -58,8 +60,9 @@ absl::Status CheckSchedule(const Attributes& attributes) {
     RETURN_IF_ERROR(CheckAtLeast(attributes, "decay_steps", 1));
     RETURN_IF_ERROR(CheckAtLeast(attributes, "decay_times", 1));
   }
-  if (kind == Kind::kCosine) {
+  if (kind == Kind::kCosine || kind == Kind::kPolynomial) {
     RETURN_IF_ERROR(CheckNumber(attributes, "final", 0));
+    RETURN_IF_ERROR(CheckPositive(attributes, "power"));
     RETURN_IF_ERROR(CheckAtLeast(attributes, "steps", 1));
   }
   return absl::OkStatus();
@@ -74,6 +77,7 @@ LearningRateSchedule ScheduleOf(const Attributes& attributes) {
   schedule.start_fraction = attributes.Float("start_fraction");
   schedule.initial_divisor = attributes.Float("initial_divisor");
   schedule.final_divisor = attributes.Float("final_divisor");
+  schedule.power = attributes.String("schedule") == "polynomial" ? attributes.Float("power") : 1;
   schedule.steps = attributes.Int("steps");
   schedule.warmup_steps = attributes.Int("warmup_steps");
   schedule.decay_steps = attributes.Int("decay_steps");
@@ -85,7 +89,7 @@ LearningRateSchedule ScheduleOf(const Attributes& attributes) {
 
 bool NeedsSteps(const LearningRate& rate) {
   const Kind kind = KindOf(rate.schedule);
-  return kind == Kind::kCosine || kind == Kind::kOneCycle;
+  return kind == Kind::kCosine || kind == Kind::kPolynomial || kind == Kind::kOneCycle;
 }
 
 LearningRateSchedule ScheduleOf(const LearningRate& rate) {

@@ -25,7 +25,7 @@ absl::Status CheckSchedule(const Attributes& attributes);
 // The schedule of attributes that have passed CheckSchedule.
 LearningRateSchedule ScheduleOf(const Attributes& attributes);
 
-// Whether the schedule needs the length of the run (LearningRate::steps): cosine and one_cycle do.
+// Whether the schedule needs the length of the run (LearningRate::steps): cosine, linear, polynomial and one_cycle do.
 bool NeedsSteps(const LearningRate& rate);
 
 // The schedule of a model that has become a program.

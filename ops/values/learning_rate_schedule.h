@@ -11,6 +11,9 @@
 //                base sqrt(max(w, 1) / (t + 1))
 //   cosine       final + (base - final) (1 + cos(pi min(s / (T - w), 1))) / 2;
 //                final if T <= w, which no step reaches
+//   polynomial   final + (base - final) (1 - min(s / (T - w), 1))^power; final if T <= w. Without a warm-up this is
+//                PyTorch's PolynomialLR where final is 0
+//   linear       the same with a power of 1: PyTorch's LinearLR from a factor of 1
 //   one_cycle    (Smith and Topin 2017, in the cosine form of PyTorch's OneCycleLR; it has its own warm-up, w is 0)
 //                u = start_fraction T - 1. Up to step u from base / initial_divisor to base, then until step T - 1 down
 //                to base / initial_divisor / final_divisor, each along half a cosine; that rate stays afterwards.
@@ -25,7 +28,7 @@
 namespace partita {
 
 struct LearningRateSchedule {
-  enum class Kind { kConstant, kStep, kExponential, kHalving, kInverseSquareRoot, kCosine, kOneCycle };
+  enum class Kind { kConstant, kStep, kExponential, kHalving, kInverseSquareRoot, kCosine, kPolynomial, kOneCycle };
 
   Kind kind = Kind::kConstant;
   double base = 0;
@@ -34,6 +37,7 @@ struct LearningRateSchedule {
   double start_fraction = 0;
   double initial_divisor = 1;
   double final_divisor = 1;
+  double power = 1;
   int64_t steps = 0;
   int64_t warmup_steps = 0;
   int64_t decay_steps = 1;
@@ -83,9 +87,11 @@ struct LearningRateSchedule {
     if (kind == Kind::kInverseSquareRoot) {
       return base * std::sqrt(Max(static_cast<double>(warmup_steps), 1) / static_cast<double>(iteration + 1));
     }
-    if (kind == Kind::kCosine) {
+    if (kind == Kind::kCosine || kind == Kind::kPolynomial) {
       if (iteration >= steps) return final;
-      return Anneal(base, final, static_cast<double>(s) / static_cast<double>(steps - warmup_steps));
+      const double fraction = static_cast<double>(s) / static_cast<double>(steps - warmup_steps);
+      if (kind == Kind::kCosine) return Anneal(base, final, fraction);
+      return final + (base - final) * std::pow(1 - fraction, power);
     }
     return base;
   }

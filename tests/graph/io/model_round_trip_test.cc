@@ -72,6 +72,19 @@ TEST(TrainingOfAModel, SurvivesTextAndBinary) {
   }
 }
 
+TEST(TrainingOfAModel, TellsThePowerOfASchedule) {
+  for (const auto& [text, power] : {std::pair("power: 2.5", 2.5), std::pair("", 1.0)}) {
+    const absl::StatusOr<Model> model =
+        ParseText(Broken("\"constant\" base: 0.1", std::string("\"polynomial\" base: 0.1 ") + text));
+    ASSERT_TRUE(model.ok()) << model.status();
+    EXPECT_EQ(model->learning_rate.power, power);
+    const absl::StatusOr<Model> read =
+        ParseModel(PrintModel(*model, ProtoFormat::kText), ProtoFormat::kText, "model", Ops());
+    ASSERT_TRUE(read.ok()) << read.status();
+    EXPECT_EQ(read->learning_rate.power, power);
+  }
+}
+
 class ShippedModel : public ::testing::TestWithParam<std::string> {
  protected:
   Model Make() const { return *MakeModel(GetParam(), {.batch = 8}, Ops()); }

@@ -118,6 +118,10 @@ TEST(Refusal, Updates) {
   Attributes cycle = rate("one_cycle", "steps", int64_t{5});
   cycle.Set("warmup_steps", int64_t{1});
   ExpectRefused({{"learning_rate", cycle, {i}, "one_cycle has a warm-up of its own"}});
+  Attributes polynomial = rate("polynomial", "power", 0.0);
+  polynomial.Set("steps", int64_t{5});
+  ExpectRefused({{"learning_rate", polynomial, {i}, "attribute power is 0"}});
+  ExpectRefused({{"learning_rate", rate("linear", "base", 0.1), {i}, "attribute steps is 0; it must be at least 1"}});
   Attributes halving = rate("halving", "decay_steps", int64_t{5});
   ExpectRefused({{"learning_rate", halving, {i}, "attribute decay_times is 0; it must be at least 1"}});
   halving.Set("decay_times", int64_t{4});

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <vector>
 
 #include "ops/registry.h"
 
@@ -134,6 +136,32 @@ TEST(LearningRate, Cosine) {
   EXPECT_DOUBLE_EQ(schedule.Rate(5), 0.6);
   EXPECT_DOUBLE_EQ(schedule.Rate(10), 0.2);
   EXPECT_DOUBLE_EQ(schedule.Rate(99), 0.2);
+}
+
+void ExpectRates(const LearningRateSchedule& schedule, const std::vector<double>& expected) {
+  for (size_t i = 0; i < expected.size(); ++i) {
+    EXPECT_NEAR(schedule.Rate(static_cast<int64_t>(i)), expected[i], 1e-15) << i;
+  }
+}
+
+// What PyTorch 2.15 gives for torch.optim.lr_scheduler.LinearLR(SGD(lr=0.4), 1, 0.25, total_iters=6).
+TEST(LearningRate, LinearIsThatOfPyTorch) {
+  ExpectRates(Schedule({{"schedule", "linear"}, {"base", 0.4}, {"final", 0.1}, {"steps", int64_t{6}}}),
+              {0.4, 0.35, 0.3, 0.25, 0.2, 0.15, 0.1, 0.1, 0.1});
+}
+
+// PolynomialLR(SGD(lr=0.4), total_iters=6, power=2.5).
+TEST(LearningRate, PolynomialIsThatOfPyTorch) {
+  ExpectRates(Schedule({{"schedule", "polynomial"}, {"base", 0.4}, {"power", 2.5}, {"steps", int64_t{6}}}),
+              {0.4, 0.2535752581042436, 0.14515494772048465, 0.07071067811865474, 0.02566001196398337,
+               0.004536092116265141, 0, 0, 0});
+}
+
+// transformers.get_linear_schedule_with_warmup(num_warmup_steps=2, num_training_steps=6), whose step t has the rate of
+// our step t - 1 while it rises.
+TEST(LearningRate, LinearFallsAfterItsWarmUp) {
+  ExpectRates(Schedule({{"schedule", "linear"}, {"base", 0.4}, {"warmup_steps", int64_t{2}}, {"steps", int64_t{6}}}),
+              {0.2, 0.4, 0.4, 0.3, 0.2, 0.1, 0, 0});
 }
 
 // torch.optim.lr_scheduler.OneCycleLR(max_lr=0.1, total_steps=10), computed from its documented formula: up to step
