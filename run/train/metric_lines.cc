@@ -103,11 +103,12 @@ std::string SkipLine(int64_t step, const absl::Status& why) {
   return LineOf(line);
 }
 
-std::string EndLine(int64_t step, const std::string& outcome, const absl::Status& status) {
+std::string EndLine(int64_t step, const TrainingEnd& end) {
   json line = NewLine("end");
   line["step"] = step;
-  line["outcome"] = outcome;
-  if (!status.ok()) line["error"] = std::string(status.message());
+  line["outcome"] = end.outcome();
+  if (end.stopped_early) line["stopped_early"] = *end.stopped_early;
+  if (!end.status().ok()) line["error"] = std::string(end.status().message());
   return LineOf(line);
 }
 

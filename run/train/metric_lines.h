@@ -7,6 +7,7 @@
 
 #include "proto/run.pb.h"
 #include "run/start.h"
+#include "run/train/training_end.h"
 #include "runtime/api/session.h"
 #include "runtime/telemetry/progress.h"
 #include "runtime/train/trainer.h"
@@ -22,7 +23,7 @@ std::string StepLine(const Progress& progress);
 std::string EvaluationLine(int64_t step, double epoch, const Evaluation& evaluation);
 std::string EpochLine(const EpochResult& epoch);
 std::string SkipLine(int64_t step, const absl::Status& why);
-std::string EndLine(int64_t step, const std::string& outcome, const absl::Status& status);
+std::string EndLine(int64_t step, const TrainingEnd& end);
 
 }  // namespace partita
 

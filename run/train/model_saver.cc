@@ -2,24 +2,17 @@
 
 #include <utility>
 
-#include "runtime/train/metrics.h"
+#include "run/train/test_score.h"
 
 namespace partita {
-namespace {
-
-// By the first of the graph's accuracies, else the loss; none: there is no test set.
-std::optional<BestScore> ScoreOf(const EpochResult& epoch, const Graph& forward) {
-  if (!epoch.test_loss) return std::nullopt;
-  for (const std::string& name : AccuraciesOf(forward)) {
-    if (const auto accuracy = MetricOf(epoch.test_metrics, name)) return BestScore{"accuracy", *accuracy};
-  }
-  return BestScore{"loss", *epoch.test_loss};
-}
-
-}  // namespace
-
-ModelSaver::ModelSaver(const RunSpec& spec, const Session& session, const Model& model, ModelRecord record)
-    : spec_(spec), session_(session), model_(model), record_(std::move(record)), best_(record_.training->best) {}
+ModelSaver::ModelSaver(const RunSpec& spec, const Session& session, const Model& model, ModelRecord record,
+                       const std::optional<Patience>& patience)
+    : spec_(spec),
+      session_(session),
+      model_(model),
+      record_(std::move(record)),
+      patience_(patience),
+      best_(record_.training->best) {}
 
 TrainingPauses ModelSaver::Pauses() {
   TrainingPauses pauses;
@@ -36,9 +29,9 @@ absl::Status ModelSaver::Save(int64_t step) {
 }
 
 absl::Status ModelSaver::KeepBest(int64_t step, const EpochResult& epoch) {
-  if (!spec_.saving().has_save_best()) return absl::OkStatus();
-  const std::optional<BestScore> score = ScoreOf(epoch, model_.graph);
-  if (!score || (best_ && !best_->IsBeatenBy(*score))) return absl::OkStatus();
+  if (!spec_.saving().has_save_best() || !epoch.test_loss) return absl::OkStatus();
+  const BestScore score = ScoreOf(model_.graph, *epoch.test_loss, epoch.test_metrics);
+  if (best_ && !best_->IsBeatenBy(score)) return absl::OkStatus();
   best_ = score;
   return Write(spec_.saving().save_best(), step);
 }
@@ -51,6 +44,7 @@ ModelRecord ModelSaver::Record(int64_t step) const {
   ModelRecord record = record_;
   record.training->step = step;
   record.training->best = best_;
+  record.training->stagnation = patience_ ? patience_->stagnation() : std::nullopt;
   return record;
 }
 

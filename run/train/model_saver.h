@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "graph/ir/model.h"
 #include "proto/run.pb.h"
+#include "run/train/patience.h"
 #include "runtime/api/session.h"
 #include "runtime/train/model_file.h"
 #include "runtime/train/trainer.h"
@@ -18,7 +19,8 @@ namespace partita {
 // Saves are collective. All arguments must outlive it.
 class ModelSaver {
  public:
-  ModelSaver(const RunSpec& spec, const Session& session, const Model& model, ModelRecord record);
+  ModelSaver(const RunSpec& spec, const Session& session, const Model& model, ModelRecord record,
+             const std::optional<Patience>& patience);
 
   // While training: writes the same file every N steps, and another one when a test result is the best so far.
   TrainingPauses Pauses();
@@ -38,6 +40,7 @@ class ModelSaver {
   const Session& session_;
   const Model& model_;
   ModelRecord record_;
+  const std::optional<Patience>& patience_;
   std::optional<BestScore> best_;
   std::optional<int64_t> saved_;  // the step that --save holds
 };

@@ -14,6 +14,7 @@
 #include "run/plan/run_options.h"
 #include "run/train/metric_lines.h"
 #include "run/train/replica_checks.h"
+#include "run/train/test_score.h"
 #include "runtime/base/number.h"
 #include "runtime/base/status.h"
 #include "runtime/data/prefetcher.h"
@@ -98,11 +99,6 @@ absl::Status Save(int64_t step, const LossSums& epoch, Checkpointer& checkpointe
 
 }  // namespace
 
-std::string TrainingEnd::outcome() const {
-  if (status().ok()) return result.stopped_by != 0 ? "interrupted" : "finished";
-  return absl::IsOutOfRange(status()) ? "non_finite" : "failed";
-}
-
 // Where training has come to, if what it begins with is something that it goes on from.
 absl::Status TrainingRun::BeginWhere(const Beginning& beginning) {
   TrainingPosition& position = *record_.training;
@@ -166,6 +162,12 @@ absl::StatusOr<std::unique_ptr<TrainingRun>> TrainingRun::Prepare(const RunSpec&
   SetScheduleLength(steps, model.learning_rate);
   run->record_ = RecordOfRun(spec, model, run->data_);
   if (beginning) RETURN_IF_ERROR(run->BeginWhere(*beginning));
+  ASSIGN_OR_RETURN(run->patience_, Patience::Read(spec, run->data_, run->record_.training->stagnation));
+  if (run->patience_ && run->patience_->is_over()) {
+    const int64_t epoch = options.first_step / run->data_.training->batches_per_epoch();
+    run->warnings_.push_back(fmt::format("{}: its training has ended: {}; a larger --patience continues it",
+                                         beginning->path, run->patience_->ToString(epoch)));
+  }
   RETURN_IF_ERROR(run->data_.training->CheckBatches(options.first_step, steps));
   if (resumed) options.first_epoch = resumed->saved.record().epoch;
   if (spec.checkpoints().has_resume() && !resumed) {
@@ -196,7 +198,7 @@ absl::StatusOr<TrainingEnd> TrainingRun::Train(const BeginWriting& begin_writing
     absl::StatusOr<std::unique_ptr<TrainingRecorder>> recorder = TrainingRecorder::Open(spec_, *session_);
     if (!recorder.ok()) session_->Abort(recorder.status());  // the other processes wait for this one
     ASSIGN_OR_RETURN(recorder_, std::move(recorder));
-    saver_ = std::make_unique<ModelSaver>(spec_, *session_, plan_.model, record_);
+    saver_ = std::make_unique<ModelSaver>(spec_, *session_, plan_.model, record_, patience_);
     ASSIGN_OR_RETURN(checkpointer_, Checkpointer::Open(spec_, *session_, *saver_,
                                                        {PrintStrategy(plan_.chosen.strategy, ProtoFormat::kText),
                                                         LinesOf(plan_.model), options_.first_step}));
@@ -206,7 +208,12 @@ absl::StatusOr<TrainingEnd> TrainingRun::Train(const BeginWriting& begin_writing
   }
   TrainingEnd end;
   if (recorder_ != nullptr) recorder_->Begin(RunLine(spec_, plan_, data_, options_, *session_));
-  end.trained = partita::Train(*session_, data_, WatchedOptions(say), end.result);
+  const bool was_over = patience_ && patience_->is_over();
+  if (!was_over) end.trained = partita::Train(*session_, data_, WatchedOptions(say), end.result);
+  if (end.result.enough && patience_ && patience_->is_over()) {
+    const int64_t done = options_.first_step + end.result.steps;
+    end.stopped_early = patience_->ToString(done / data_.training->batches_per_epoch());
+  }
   end.is_saved = IsSaved(end.trained, end.result, *session_);
   if (!end.is_saved) EndTogether(end.trained, *session_);
   end.writing = begin_writing();
@@ -219,7 +226,7 @@ absl::StatusOr<TrainingEnd> TrainingRun::Train(const BeginWriting& begin_writing
   if (!end.trained.ok() && end.is_saved) end.trained = WithSaved(end.trained, end.saved, step);
   options_.first_step = step;
   options_.first_epoch = end.result.open_epoch;
-  if (recorder_ != nullptr) recorder_->End(EndLine(step, end.outcome(), end.status()));
+  if (recorder_ != nullptr) recorder_->End(EndLine(step, end));
   return end;
 }
 
@@ -242,7 +249,10 @@ bool TrainingRun::IsEnough(int64_t step, const Evaluation& evaluation,
     for (const auto& [name, value] : evaluation.metrics) line += fmt::format("  {} {:.4f}", name, value);
     say(line);
   }
-  return target_ && target_->Take(step, evaluation);
+  const bool is_met = target_ && target_->Take(step, evaluation);
+  if (!patience_ || step % per_epoch != 0) return is_met;
+  patience_->Take(ScoreOf(plan_.model.graph, evaluation.loss, evaluation.metrics));
+  return is_met || patience_->is_over();
 }
 
 ModelRecord TrainingRun::record() const {

@@ -17,6 +17,8 @@
 #include "run/start.h"
 #include "run/train/checkpointer.h"
 #include "run/train/model_saver.h"
+#include "run/train/patience.h"
+#include "run/train/training_end.h"
 #include "run/train/training_recorder.h"
 #include "run/train/training_target.h"
 #include "runtime/api/session.h"
@@ -24,22 +26,6 @@
 #include "runtime/train/trainer.h"
 
 namespace partita {
-
-// Files are written while the value lives: a program delays its end until then.
-using Writing = std::shared_ptr<const void>;
-using BeginWriting = std::function<Writing()>;
-
-struct TrainingEnd {
-  absl::Status trained;   // why the steps ended early, and where their result is saved; OK: they did not
-  absl::Status saved;     // of --save and --checkpoint
-  bool is_saved = false;  // the states were valid at the end and `saved` speaks of them
-  TrainingResult result;
-  Writing writing;  // began before the last files were written
-
-  const absl::Status& status() const { return trained.ok() ? saved : trained; }
-  // finished, interrupted, non_finite or failed
-  std::string outcome() const;
-};
 
 // Thread-compatible.
 class TrainingRun {
@@ -86,6 +72,7 @@ class TrainingRun {
   std::optional<std::string> resumed_;
   std::vector<std::string> warnings_;
   std::optional<TrainingTarget> target_;
+  std::optional<Patience> patience_;
   std::unique_ptr<Session> session_;
   std::unique_ptr<TrainingRecorder>
       recorder_;  // null: there is nothing to record. This and the next since the first Train

@@ -28,6 +28,8 @@ constexpr char kStep[] = "partita.step";
 constexpr char kRun[] = "partita.run.";
 constexpr char kRecipe[] = "partita.recipe.";
 constexpr char kBest[] = "partita.best.";
+constexpr char kStagnation[] = "partita.stagnation.";
+constexpr char kStagnationEpochs[] = "partita.stagnation.epochs";
 
 constexpr char kAccuracy[] = "accuracy";
 constexpr char kLoss[] = "loss";
@@ -137,17 +139,27 @@ absl::StatusOr<Preprocessing> ReadPreprocessing(const std::string& path, const R
   return preprocessing;
 }
 
+// None where the file has none. `prefix`: of the key, before the metric's name.
+absl::StatusOr<std::optional<BestScore>> ReadScore(const Reader& reader, const std::string& prefix) {
+  std::optional<BestScore> score;
+  for (const char* metric : {kAccuracy, kLoss}) {
+    if (!reader.Has(prefix + metric)) continue;
+    ASSIGN_OR_RETURN(const double value, reader.Number(prefix + metric));
+    score = {metric, value};
+  }
+  return score;
+}
+
 absl::StatusOr<TrainingPosition> ReadPosition(const Reader& reader) {
   TrainingPosition position;
   ASSIGN_OR_RETURN(position.step, reader.Whole(kStep, 0, kMostSteps));
   position.run = reader.Named(kRun);
   position.recipe = reader.Named(kRecipe);
-  for (const char* metric : {kAccuracy, kLoss}) {
-    const std::string key = kBest + std::string(metric);
-    if (!reader.Has(key)) continue;
-    ASSIGN_OR_RETURN(const double value, reader.Number(key));
-    position.best = {metric, value};
-  }
+  ASSIGN_OR_RETURN(position.best, ReadScore(reader, kBest));
+  ASSIGN_OR_RETURN(const std::optional<BestScore> before, ReadScore(reader, kStagnation));
+  if (!before) return position;
+  ASSIGN_OR_RETURN(const int64_t epochs, reader.Whole(kStagnationEpochs, 0, kMostSteps));
+  position.stagnation = {*before, epochs};
   return position;
 }
 
@@ -240,6 +252,10 @@ Metadata ToMetadata(const ModelRecord& record) {
     for (const auto& [name, text] : record.training->run) metadata[kRun + name] = text;
     for (const auto& [name, text] : record.training->recipe) metadata[kRecipe + name] = text;
     if (const auto& best = record.training->best) metadata[kBest + best->metric] = fmt::format("{}", best->value);
+    if (const auto& stagnation = record.training->stagnation) {
+      metadata[kStagnation + stagnation->best.metric] = fmt::format("{}", stagnation->best.value);
+      metadata[kStagnationEpochs] = fmt::to_string(stagnation->epochs);
+    }
   }
   return metadata;
 }

@@ -38,6 +38,12 @@ struct BestScore {
   bool IsBeatenBy(const BestScore& other) const;
 };
 
+// How long training has brought nothing better.
+struct Stagnation {
+  BestScore best;      // of all epochs' evaluations
+  int64_t epochs = 0;  // since then
+};
+
 // The settings of a run, by name.
 using Settings = std::map<std::string, std::string>;
 
@@ -46,6 +52,7 @@ struct TrainingPosition {
   Settings run;      // what decides which samples a step sees: the same in a run that goes on
   Settings recipe;   // what a resumed run may change
   std::optional<BestScore> best = {};
+  std::optional<Stagnation> stagnation = {};
 };
 
 struct ModelRecord {

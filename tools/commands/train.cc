@@ -138,6 +138,7 @@ absl::StatusOr<int> RunTrain(const ContextOf<RunSpec>& context) {
   if (overlapped.ok()) AddCommunication(*overlapped, report);
   const absl::Status compared = graded ? graded->AddTo(report) : absl::OkStatus();
   report.set_outcome(end.outcome());
+  if (end.stopped_early) report.set_stopped_early(*end.stopped_early);
   if (speaks) RETURN_IF_ERROR(SaveReport(report, spec));
   RETURN_IF_ERROR(end.status());
   RETURN_IF_ERROR(counted);

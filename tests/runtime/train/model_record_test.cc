@@ -16,7 +16,11 @@ ModelRecord Whole() {
   ModelRecord record;
   record.preprocessing = {
       {28, 30, 2}, 10, {{0.1, -1.0 / 3}, {1e-9, 2}}, 36, {"a", "b c", "100 %", "gr\xc3\xbcn", "\xff\n,\""}};
-  record.training = {100, {{"batch", "8"}, {"data", "a, b"}}, {{"precision", "f32"}}, BestScore{"accuracy", 0.7}};
+  record.training = {100,
+                     {{"batch", "8"}, {"data", "a, b"}},
+                     {{"precision", "f32"}},
+                     BestScore{"accuracy", 0.7},
+                     Stagnation{{"accuracy", 0.6}, 3}};
   record.scales = {{"a", {{}, {0.5, -1.0 / 3}, {0.25, 2}}}, {"b/c", {0.1}}};
   return record;
 }
@@ -40,6 +44,8 @@ TEST(ModelRecord, SurvivesTheFile) {
   EXPECT_EQ(read.training->step, 100);
   EXPECT_EQ(read.training->run.at("data"), "a, b");
   EXPECT_EQ(read.training->best->value, 0.7);
+  EXPECT_EQ(read.training->stagnation->best.value, 0.6);
+  EXPECT_EQ(read.training->stagnation->epochs, 3);
 }
 
 TEST(ModelRecord, FilesThatSayNothingHaveNone) {
@@ -54,9 +60,9 @@ TEST(ModelRecord, NonsenseIsRefusedByItsName) {
     for (int i = 0; i < 100'000; ++i) text += ",1";
     return text;
   }();
-  for (const char* key :
-       {"partita.images", "partita.classes", "partita.mean", "partita.deviation", "partita.resize", "partita.step",
-        "partita.best.accuracy", "partita.mean.a", "partita.deviation.a", "partita.scale.b/c"}) {
+  for (const char* key : {"partita.images", "partita.classes", "partita.mean", "partita.deviation", "partita.resize",
+                          "partita.step", "partita.best.accuracy", "partita.stagnation.accuracy",
+                          "partita.stagnation.epochs", "partita.mean.a", "partita.deviation.a", "partita.scale.b/c"}) {
     for (const std::string& text : {std::string(), std::string("x"), std::string("1,"), std::string(",1"),
                                     std::string("1 "), std::string("nan"), std::string("1;2"), many, list}) {
       const std::string refusal = Refusal(key, text);
@@ -76,13 +82,14 @@ TEST(ModelRecord, NonsenseIsRefusedByItsName) {
   EXPECT_THAT(Refusal("partita.deviation.a", "1,0"), HasSubstr("a finite deviation above 0"));
   EXPECT_THAT(Refusal("partita.deviation.a", "1"), HasSubstr("found 2 means and 1 deviations"));
   EXPECT_THAT(Refusal("partita.scale.a", "2"), HasSubstr("partita.scale.a: found a scale and a mean"));
+  EXPECT_THAT(Refusal("partita.stagnation.epochs", "-1"), HasSubstr("found -1, allowed are 0 to"));
   EXPECT_THAT(Refusal("partita.step", "-1"), HasSubstr("found -1, allowed are 0 to"));
   EXPECT_THAT(Refusal("partita.step", "99999999999999999999"), HasSubstr("partita.step"));
 }
 
 TEST(ModelRecord, APartThatIsMissingIsNamed) {
   for (const char* key : {"partita.images", "partita.classes", "partita.mean", "partita.deviation", "partita.mean.a",
-                          "partita.deviation.a"}) {
+                          "partita.deviation.a", "partita.stagnation.epochs"}) {
     Metadata metadata = ToMetadata(Whole());
     metadata.erase(key);
     EXPECT_THAT(std::string(ReadRecord("m", metadata).status().message()),

@@ -193,6 +193,7 @@ void PrintText(const ReportProto& report, std::ostream& out) {
     out << fmt::format("{:<15} {}\n", "test " + metric.name(), Shown(metric.value(), metric.share()));
   }
   if (report.has_target()) PrintTarget(report, out);
+  if (report.has_stopped_early()) out << fmt::format("stopped early   {}\n", report.stopped_early());
   if (report.training_seconds() > 0) {
     out << fmt::format("throughput      {:.0f} samples/s in {:.1f} s of training\n", report.samples_per_second(),
                        report.training_seconds());
