@@ -114,7 +114,9 @@ absl::StatusOr<TrainingData> DataOf(const std::string& path, const RunSpec& spec
   // An archive is a file, as arrays are; a folder may have the name of one.
   std::error_code unknown;
   const bool is_archive = HasEnding(path, ".tar") && !std::filesystem::is_directory(path, unknown);
-  const bool pictures = is_archive || (!HoldsArrays(path) && HoldsPictures(path));
+  // A single picture has no class, so only predictions are of one.
+  const bool is_picture = request.reads && HasPictureEnding(path) && std::filesystem::is_regular_file(path, unknown);
+  const bool pictures = is_archive || is_picture || (!HoldsArrays(path) && HoldsPictures(path));
   if (!pictures) RETURN_IF_ERROR(CheckNoPictures(spec, request));
   if (!pictures && HoldsArrays(path)) {
     ASSIGN_OR_RETURN(const ArrayRequest arrays, ArraysFor(spec, graph, request));

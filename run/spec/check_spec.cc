@@ -33,7 +33,7 @@ constexpr Required kRequired[] = {
     {"decode", "data", "a folder with a vocabulary.txt"},
     {"evaluate predict", "load", "what train --save wrote"},
     {"fit", "on", "number and kind of devices, as 8xH100"},
-    {"predict", "output", "the predictions, as .npy or .csv"},
+    {"predict", "output", "the predictions, as .npy, .csv or .jsonl, or - for standard output"},
     {"score", "references", "what is right, line by line"},
     {"sweep", "cluster profile", "the machines that are planned for"},
 };
@@ -74,6 +74,7 @@ constexpr Need kNeeds[] = {
      "it says how often to look whether that is reached, or to record it"},
     {"", "metrics-every!=10", "metrics", "it says how often that file gets a line"},
     {"", "save-curve", "until-accuracy until-loss", "the curve has the epochs until that is reached"},
+    {"predict", "format!=text", "output=-", "a file has the format that its name ends in"},
     {"launch", "elastic", "max-restarts!=0", "it says how a job is started again"},
 };
 
@@ -99,7 +100,7 @@ constexpr Exclusion kExclusions[] = {
     {"plan", "objective!=step", "repair", "repairs are compared by their steps"},
 };
 
-// The endings, between blanks, that the name of a file may have.
+// The endings, between blanks, that the name of a file may have; "-" is a whole name.
 struct Ending {
   std::string_view commands, flag, endings;
 };
@@ -109,7 +110,8 @@ constexpr Ending kEndings[] = {
     {"", "save-curve", ".pbtxt .textproto .pb"},
     {"", "save-profile", ".pbtxt .textproto .pb"},
     {"", "save-strategy", ".pbtxt .textproto .pb .json"},
-    {"predict", "output", ".npy .csv"},
+    {"evaluate", "confusion", ".csv"},
+    {"predict", "output", ".npy .csv .jsonl -"},
 };
 
 std::vector<std::string> Words(std::string_view text) {
@@ -210,7 +212,9 @@ class Checker {
     if (!IsOf(rule.commands) || !HasValue(flag, spec_)) return absl::OkStatus();
     const std::string path = ValueOf(flag, spec_);
     const std::vector<std::string> endings = Words(rule.endings);
-    if (std::ranges::any_of(endings, [&](const std::string& ending) { return HasEnding(path, ending); })) {
+    if (std::ranges::any_of(endings, [&](const std::string& ending) {
+          return ending == "-" ? path == ending : HasEnding(path, ending);
+        })) {
       return absl::OkStatus();
     }
     return FlagError("flag --{}: {} has another ending; expected {}", flag.name, Printable(path, 240),

@@ -4,11 +4,16 @@
 #include "run/data/data.h"
 #include "run/plan/pixel_forms.h"
 #include "run/plan/run_options.h"
+#include "run/spec/spec_error.h"
 #include "run/start.h"
+#include "runtime/base/files.h"
+#include "runtime/base/status.h"
 #include "runtime/train/evaluator.h"
+#include "runtime/train/predictor.h"
 #include "runtime/train/stop_vote.h"
 #include "tools/commands/commands.h"
 #include "tools/commands/output/report.h"
+#include "tools/commands/predictions/confusion.h"
 #include "tools/commands/processes/finish_writing.h"
 #include "tools/commands/processes/processes.h"
 #include "tools/commands/processes/signals.h"
@@ -17,10 +22,26 @@
 namespace partita {
 namespace {
 
+// What --confusion compares; none without it.
+absl::StatusOr<std::optional<Classifier>> ClassifierFor(const RunSpec& spec, const Graph& graph) {
+  if (!spec.output().has_confusion()) return std::nullopt;
+  const absl::StatusOr<Classifier> classifier = ClassifierOf(graph);
+  if (classifier.ok()) return *classifier;
+  return FlagError("flag --confusion: {}: {}", spec.model().graph(), std::string(classifier.status().message()));
+}
+
+absl::StatusOr<Confusion> ConfusionOf(const Classifier& classifier, const Predictions& predictions,
+                                      const TrainingData& data) {
+  const std::vector<std::string> none;
+  return CountConfusion(classifier, predictions[0], predictions[1],
+                        data.preprocessing ? data.preprocessing->class_names : none);
+}
+
 absl::StatusOr<int> RunEvaluate(const ContextOf<RunSpec>& context) {
   const RunSpec& spec = context.spec;
   ASSIGN_OR_RETURN(const RunPlan plan, PlanRun(spec, {.trains = false}));
   const Model& model = plan.model;
+  ASSIGN_OR_RETURN(const std::optional<Classifier> classifier, ClassifierFor(spec, model.graph));
   ASSIGN_OR_RETURN(std::optional<LoadedModel> loaded, OpenLoaded(spec, model, /*trains=*/false));
   const std::optional<Beginning> beginning =
       loaded ? std::optional(loaded->beginning()) : std::nullopt;  // none: the weights of an exported program
@@ -31,7 +52,9 @@ absl::StatusOr<int> RunEvaluate(const ContextOf<RunSpec>& context) {
                                .sizes = SizesOf(model)};
   ASSIGN_OR_RETURN(const TrainingData data, ReadData(spec, model.graph, request));
   if (beginning) RETURN_IF_ERROR(CheckImages(*beginning, data));
-  ASSIGN_OR_RETURN(Program program, ProgramOf(spec, plan, {.given = GivenFormsOf(data)}));
+  std::vector<std::string> predicted;
+  if (classifier) predicted = {classifier->logits, classifier->labels};
+  ASSIGN_OR_RETURN(Program program, ProgramOf(spec, plan, {.given = GivenFormsOf(data), .predictions = predicted}));
   ASSIGN_OR_RETURN(const SetResults results, SetResultsOf(model));
   RETURN_IF_ERROR(CheckLastBatch(*program.Find(kEvaluateEntry), results, *data.test));
   ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
@@ -44,17 +67,29 @@ absl::StatusOr<int> RunEvaluate(const ContextOf<RunSpec>& context) {
   report.set_decode_memory_bytes(data.decode_bytes);
   RETURN_IF_ERROR(AddMemory(*session, report));
   std::ostream& out = Speaks(*session) ? context.out : Silence();
-  report.set_outcome(evaluation ? "finished" : "interrupted");
   if (evaluation) {
     ASSIGN_OR_RETURN(const std::vector<GroupTraffic> traffic, session->JobTraffic());
     RETURN_IF_ERROR(AddTraffic(*session, kEvaluateEntry, traffic, evaluation->steps, report));
     AddEvaluation(evaluation->loss, evaluation->metrics, AccuraciesOf(model.graph), report);
   }
+  std::optional<Predictions> predictions;
+  if (evaluation && classifier) {
+    ASSIGN_OR_RETURN(predictions, PredictSet(*session, data.test, &signals.flag()));
+  }
+  const bool finished = evaluation && (predictions || !classifier);
+  report.set_outcome(finished ? "finished" : "interrupted");
+  std::optional<Confusion> confusion;
+  if (predictions && Speaks(*session)) {
+    ASSIGN_OR_RETURN(confusion, ConfusionOf(*classifier, *predictions, data));
+    AddClasses(*confusion, report);
+  }
   ASSIGN_OR_RETURN(const int stopped_by, VoteToStop(*session, &signals.flag()));
   const FinishWriting finish;
   PrintReport(report, spec, out);
+  if (spec.output().format() == "text") PrintClasses(report, out);
+  if (confusion) RETURN_IF_ERROR(WriteFileAtomically(spec.output().confusion(), PrintConfusion(*confusion)));
   if (Speaks(*session)) RETURN_IF_ERROR(SaveReport(report, spec));
-  return evaluation ? static_cast<int>(kExitFinished) : ExitCodeOfSignal(stopped_by);
+  return finished ? static_cast<int>(kExitFinished) : ExitCodeOfSignal(stopped_by);
 }
 
 }  // namespace

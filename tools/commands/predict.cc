@@ -10,13 +10,15 @@
 #include "run/plan/pixel_forms.h"
 #include "run/spec/spec_error.h"
 #include "run/start.h"
+#include "runtime/base/files.h"
 #include "runtime/base/number.h"
 #include "runtime/base/status.h"
 #include "runtime/train/predictor.h"
 #include "runtime/train/stop_vote.h"
 #include "tools/commands/commands.h"
-#include "tools/commands/output/prediction_file.h"
 #include "tools/commands/output/report.h"
+#include "tools/commands/predictions/prediction_file.h"
+#include "tools/commands/predictions/top_classes.h"
 #include "tools/commands/processes/finish_writing.h"
 #include "tools/commands/processes/processes.h"
 #include "tools/commands/processes/signals.h"
@@ -24,6 +26,8 @@
 
 namespace partita {
 namespace {
+
+constexpr char kStandardOutput[] = "-";
 
 // --value, or what the graph predicts.
 absl::StatusOr<std::string> PredictedValue(const RunSpec& spec, const Graph& graph) {
@@ -43,6 +47,10 @@ absl::StatusOr<std::set<std::string>> FieldsOf(const RunSpec& spec, const Graph&
   return fields;
 }
 
+bool IsProbability(const Graph& graph, const std::string& value) {
+  return graph.node(graph.value(graph.Find(value)).producer).op->name == "softmax";
+}
+
 // None where samples have none.
 std::vector<std::string> NamesOf(const BatchSource& set, int64_t samples) {
   std::vector<std::string> names;
@@ -51,8 +59,42 @@ std::vector<std::string> NamesOf(const BatchSource& set, int64_t samples) {
   return names;
 }
 
+PredictionFormat FormatOf(const RunSpec& spec) {
+  if (spec.predict().output() != kStandardOutput) return FormatOfPredictions(spec.predict().output());
+  return spec.output().format() == "json" ? PredictionFormat::kJsonLines : PredictionFormat::kCsv;
+}
+
+// --top writes names of classes.
+absl::Status CheckTop(const RunSpec& spec) {
+  if (spec.predict().top() == 0 || FormatOf(spec) != PredictionFormat::kNpy) return absl::OkStatus();
+  return FlagError("flag --top writes text; expected an --output that ends in .csv or .jsonl, or -");
+}
+
+// What predictions are of, as the lines of a file name it.
+struct Described {
+  std::string value;
+  bool is_probability = false;
+  std::vector<std::string> samples, class_names;
+};
+
+absl::StatusOr<std::string> TextOf(const HostTensor& tensor, const Described& what, const RunSpec& spec) {
+  if (spec.predict().top() == 0) return PrintPredictions(tensor, what.value, what.samples, FormatOf(spec));
+  ASSIGN_OR_RETURN(const auto top, TopClasses(tensor, what.value, !what.is_probability, spec.predict().top()));
+  return PrintTopClasses(top, what.samples, what.class_names, FormatOf(spec));
+}
+
+absl::Status Write(const HostTensor& tensor, const Described& what, const RunSpec& spec, std::ostream& out) {
+  const std::string& path = spec.predict().output();
+  if (FormatOf(spec) == PredictionFormat::kNpy) return SaveNpy(tensor, what.value, path);
+  ASSIGN_OR_RETURN(const std::string text, TextOf(tensor, what, spec));
+  if (path != kStandardOutput) return WriteFileAtomically(path, text);
+  out << text;
+  return absl::OkStatus();
+}
+
 absl::StatusOr<int> RunPredict(const ContextOf<RunSpec>& context) {
   const RunSpec& spec = context.spec;
+  RETURN_IF_ERROR(CheckTop(spec));
   ASSIGN_OR_RETURN(const RunPlan plan, PlanRun(spec, {.trains = false}));
   const Model& model = plan.model;
   ASSIGN_OR_RETURN(const std::string value, PredictedValue(spec, model.graph));
@@ -80,7 +122,10 @@ absl::StatusOr<int> RunPredict(const ContextOf<RunSpec>& context) {
   if (!Speaks(*session)) return static_cast<int>(kExitFinished);
   const HostTensor& tensor = predictions->front();
   const FinishWriting finish;
-  RETURN_IF_ERROR(SavePredictions(tensor, value, NamesOf(*data.test, tensor.shape[0]), spec.predict().output()));
+  Described what{value, IsProbability(model.graph, value), NamesOf(*data.test, tensor.shape[0]), {}};
+  if (data.preprocessing) what.class_names = data.preprocessing->class_names;
+  RETURN_IF_ERROR(Write(tensor, what, spec, context.out));
+  if (spec.predict().output() == kStandardOutput) return static_cast<int>(kExitFinished);
   context.out << fmt::format("{}: value '{}' of {}, {}{}\n", spec.predict().output(), value,
                              Counted(tensor.shape[0], "sample"), Name(tensor.dtype), ToString(tensor.shape));
   return static_cast<int>(kExitFinished);
@@ -89,7 +134,9 @@ absl::StatusOr<int> RunPredict(const ContextOf<RunSpec>& context) {
 }  // namespace
 
 Command PredictCommand() {
-  return {"predict", "write a saved model's predictions for a test set", "GRAPH", Runs<RunSpec>(RunPredict)};
+  Command command{"predict", "write a saved model's predictions for a test set", "GRAPH", Runs<RunSpec>(RunPredict)};
+  command.choices = {{"format", {"text", "json"}}};
+  return command;
 }
 
 }  // namespace partita

@@ -140,6 +140,24 @@ absl::StatusOr<PictureSets> ScanLoosePictures(const std::string& folder, const S
   return InvalidArgument("{}: found no pictures; {} other files were left out", folder, sets.bad.count);
 }
 
+// One file, which is in no class's folder.
+absl::StatusOr<PictureSets> ScanPictureFile(const std::string& path, const ScanOptions& options,
+                                            DecodeThreads& threads) {
+  if (options.labelled) {
+    return InvalidArgument("{}: found one picture; expected a folder of classes, because a picture alone has no class",
+                           path);
+  }
+  PictureSets sets;
+  sets.bad.policy = BadFilePolicy::kSkip;
+  const fs::path file = path;
+  sets.test.folder = file.has_parent_path() ? file.parent_path().native() : ".";
+  sets.test.decode_bytes = options.decode_bytes;
+  RETURN_IF_ERROR(AddFile(fs::directory_entry(file), file.filename().native(), 0, sets, sets.test));
+  RETURN_IF_ERROR(KeepPictures(sets.test, threads, sets.bad));
+  if (sets.test.samples.empty()) return InvalidArgument("{}", sets.bad.first[0]);  // under every policy
+  return sets;
+}
+
 void HoldOut(double share, PictureSets& sets) {
   sets.test.folder = sets.train.folder;
   std::vector<PictureSample> rest;
@@ -184,6 +202,8 @@ absl::Status KeepPictures(PictureSet& set, DecodeThreads& threads, BadFiles& bad
 
 absl::StatusOr<PictureSets> ScanPictureFolder(const std::string& folder, const ScanOptions& options,
                                               DecodeThreads& threads) {
+  std::error_code ignored;
+  if (fs::is_regular_file(folder, ignored)) return ScanPictureFile(folder, options, threads);
   PictureSets sets;
   sets.bad.policy = options.bad_files;
   ASSIGN_OR_RETURN(const std::vector<std::string> names, FoldersIn(folder, sets.bad));

@@ -3,6 +3,7 @@
 //   FOLDER/train/CLASS/...  and  FOLDER/test/CLASS/...   (or val, or validation, in place of test)
 //   FOLDER/CLASS/...                                     a share of each class is held out for the test
 //   FOLDER/test/PICTURE, FOLDER/PICTURE                  of no class: what is predicted
+//   PICTURE                                              one file in place of a folder: likewise
 //
 // Classes are the names of the folders in the order of their bytes. All files below a class's folder, at any depth,
 // belong to it. Foreign files and folders (IsForeignFile) and files next to the folders of classes are skipped. A link
@@ -39,7 +40,8 @@ struct ScanOptions {
 
 // Reads the beginning of each file of the needed sets. Bad are: files that are neither JPEG nor PNG or are too large,
 // entries that are not files, broken links, classes without pictures. kInvalidArgument under every policy: no such
-// folder, fewer than two classes, a class that training, or the model, does not have, no pictures.
+// folder, one picture that has to have a class, fewer than two classes, a class that training, or the model, does not
+// have, no pictures.
 absl::StatusOr<PictureSets> ScanPictureFolder(const std::string& folder, const ScanOptions& options,
                                               DecodeThreads& threads);
 

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import math
 import os
 import re
 import shutil
@@ -92,6 +93,81 @@ class Pictures(TrainerCase):
         self.assertEqual(best, [1, 0])  # of above, below, dark
         self.refused(3, "found no folders in it; each class of pictures is one", "evaluate", "--batch=16",
                      "--load=model.safetensors", f"--data={self.path('loose')}", MLP)
+
+    def test_the_most_probable_classes_have_their_names(self):
+        self.learn()
+        os.makedirs(self.path("loose"))
+        for label, name in enumerate(("0, low.png", "ö.png")):
+            with open(self.path("loose/" + name), "wb") as file:
+                file.write(picture_writer.picture(label, 100))
+        predict = ("predict", "--batch=16", "--load=model.safetensors", MLP)
+        done = self.call(*predict, "--data=loose", "--top=2", "--output=-")
+        header, low, high = csv.reader(done.stdout.splitlines())
+        self.assertEqual(header, ["sample", "class_1", "probability_1", "class_2", "probability_2"])
+        self.assertEqual((low[0], low[1], high[0], high[1]), ("0, low.png", "below", "ö.png", "above"))
+        # The probabilities are the softmax of the logits.
+        self.call(*predict, "--data=loose", "--output=logits.jsonl")
+        with open(self.path("logits.jsonl"), encoding="utf-8") as file:
+            rows = [json.loads(line) for line in file]
+        self.assertEqual([row["sample"] for row in rows], ["0, low.png", "ö.png"])
+        for row, line in zip(rows, (low, high)):
+            (logits,) = [value for key, value in row.items() if key != "sample"]
+            powers = sorted((math.exp(value - max(logits)) for value in logits), reverse=True)
+            for place in (0, 1):
+                self.assertAlmostEqual(float(line[2 + 2 * place]), powers[place] / sum(powers), places=5)
+        # One picture is a set of its own.
+        done = self.call(*predict, "--data=loose/ö.png", "--top=11", "--output=-", "--format=json")
+        (line,) = done.stdout.splitlines()
+        line = json.loads(line)
+        self.assertEqual((line["sample"], len(line["top"])), ("ö.png", 10))
+        self.assertEqual((line["top"][0]["class"], line["top"][0]["label"]), ("above", 0))
+        self.assertAlmostEqual(line["top"][0]["probability"], float(high[2]), places=5)
+        self.assertAlmostEqual(sum(entry["probability"] for entry in line["top"]), 1)
+        self.assertIn("7", {entry["class"] for entry in line["top"]})  # of no name
+        # What is wrong is said.
+        with open(self.path("notes.jpg"), "w") as file:
+            file.write("notes")
+        self.refused(3, "notes.jpg: found text, allowed are JPEG and PNG files\n", *predict, "--data=notes.jpg",
+                     "--output=-")
+        self.refused(3, "none.jpg: cannot open: No such file", *predict, "--data=none.jpg", "--output=-")
+        self.refused(3, "ö.png: found one picture; expected a folder of classes", *predict, "--value=loss",
+                     "--data=loose/ö.png", "--output=-")
+        self.refused(2, "--top writes text; expected an --output that ends in .csv or .jsonl", *predict, "--top=1",
+                     "--data=loose", "--output=p.npy")
+        self.refused(2, "--format=json needs --output=-", *predict, "--data=loose", "--output=p.csv", "--format=json")
+        self.refused(2, "p.txt has another ending; expected .npy or .csv or .jsonl or -", *predict, "--data=loose",
+                     "--output=p.txt")
+        self.refused(3, r"value 'loss' is f32\[\]; what is predicted has a row", *predict, f"--data={self.data}",
+                     "--value=loss", "--top=1", "--output=-")
+
+    def test_a_confusion_matrix_counts_every_sample(self):
+        self.learn()
+        evaluate = ("evaluate", f"--data={self.data}", "--batch=16", "--load=model.safetensors", "--report=e.json", MLP)
+        plain = self.call(*evaluate).stdout
+        done = self.call(*evaluate, "--confusion=c.csv")
+        self.assertTrue(done.stdout.startswith(plain.split("memory")[0]))
+        with open(self.path("c.csv"), newline="") as file:
+            header, *rows = csv.reader(file)
+        self.assertEqual(header[:5], ["class", "above", "below", "dark", "3"])
+        self.assertEqual([row[0] for row in rows], header[1:])
+        counts = [[int(number) for number in row[1:]] for row in rows]
+        with open(self.path("e.json")) as file:
+            report = json.load(file)
+        samples = sum(map(sum, counts))
+        self.assertAlmostEqual(sum(counts[c][c] for c in range(10)) / samples, report["test_accuracy"], places=6)
+        for c, entry in enumerate(report["classes"]):
+            self.assertEqual(entry["name"], header[1 + c])
+            self.assertEqual(int(entry["samples"]), sum(counts[c]))
+            self.assertEqual(int(entry["predicted"]), sum(row[c] for row in counts))
+            self.assertEqual(int(entry["correct"]), counts[c][c])
+        dark = report["classes"][2]
+        self.assertAlmostEqual(dark["recall"], int(dark["correct"]) / int(dark["samples"]))
+        self.assertNotIn("recall", report["classes"][9])
+        self.assertRegex(done.stdout, rf"\n  dark +{dark['samples']} +{dark['predicted']} +[\d.]+ % +[\d.]+ %\n")
+        self.call(*evaluate, "--confusion=split.csv", "--dp=2")
+        with open(self.path("split.csv")) as split, open(self.path("c.csv")) as whole:
+            self.assertEqual(split.read(), whole.read())
+        self.refused(2, "c.txt has another ending; expected .csv", *evaluate, "--confusion=c.txt")
 
     def test_any_number_of_threads_gives_the_same_bits(self):
         flags = ("--flip", "--crop-area=0.3", "--colour=0.3")

@@ -83,8 +83,10 @@ absl::Status CheckModelName(const std::string& flag, const fs::path& path) {
 
 absl::Status CheckOutputs(const RunSpec& spec) {
   std::vector<Taken> taken = Inputs(spec);
+  const FieldDescriptor* const output = PredictSpec::descriptor()->FindFieldByNumber(PredictSpec::kOutputFieldNumber);
   for (const auto& [flag, value] : GivenFlags(spec)) {
-    if (!flag.written) continue;
+    const bool is_stdout = flag.path.back() == output && value == "-";
+    if (!flag.written || is_stdout) continue;
     const fs::path path = value;
     RETURN_IF_ERROR(CheckWritable(flag.name, path));
     RETURN_IF_ERROR(CheckIsNotConfig(spec, flag, path));
