@@ -87,7 +87,8 @@ absl::StatusOr<int> RunTrain(const ContextOf<RunSpec>& context) {
   TrainingOptions& options = run->options();
   options.stop = &signals.flag();
   ProgressBar bar(PlannedSteps(options, run->data().training->batches_per_epoch()));
-  const bool shows_bar = ProgressBar::HasTerminal() && spdlog::should_log(spdlog::level::info);
+  const bool shows_bar =
+      ProgressBar::HasTerminal() && spdlog::should_log(spdlog::level::info) && spec.output().log_format() == "text";
   if (shows_bar) options.progress_seconds = kBarSeconds;
   options.on_progress = [&](const Progress& progress) {
     if (!speaks) return;

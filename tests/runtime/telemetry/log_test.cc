@@ -6,7 +6,11 @@
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdlib>
+#include <ctime>
+#include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 
 namespace partita {
@@ -35,6 +39,29 @@ TEST(Log, GoesToStandardErrorFromItsLevelOn) {
   EXPECT_THAT(warn, Not(HasSubstr("the info")));
   EXPECT_THAT(warn, HasSubstr("the warning"));
   EXPECT_EQ(Captured("off").first, "");
+}
+
+TEST(Log, JsonHasTheTimeInUtcAndEscapes) {
+  ::testing::internal::CaptureStderr();
+  const auto before = std::chrono::system_clock::now();
+  ASSERT_TRUE(SetUpLog("info", LogFormat::kJson).ok());
+  spdlog::debug("not this");
+  spdlog::warn("a \"quoted\"\nline {}", 1);
+  spdlog::info("\xff");
+  std::istringstream lines(::testing::internal::GetCapturedStderr());
+  std::string text;
+  ASSERT_TRUE(std::getline(lines, text));
+  const nlohmann::json line = nlohmann::json::parse(text);
+  EXPECT_EQ(line["level"], "warning");
+  EXPECT_EQ(line["message"], "a \"quoted\"\nline 1");
+  std::tm time{};
+  ASSERT_NE(strptime(line["time"].get<std::string>().c_str(), "%Y-%m-%dT%H:%M:%S", &time), nullptr);
+  EXPECT_THAT(line["time"].get<std::string>(), ::testing::MatchesRegex("....-..-..T..:..:..\\....Z"));
+  EXPECT_NEAR(static_cast<double>(timegm(&time)), static_cast<double>(std::chrono::system_clock::to_time_t(before)),
+              60);
+  ASSERT_TRUE(std::getline(lines, text));
+  EXPECT_TRUE(nlohmann::json::accept(text)) << "bytes that are no UTF-8 are replaced";
+  EXPECT_FALSE(std::getline(lines, text));
 }
 
 // What a warning writes to a terminal. A read returns what the kernel has passed on so far: the text is whole once the

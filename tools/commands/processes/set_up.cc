@@ -24,7 +24,8 @@ absl::Status SetUpProcess(const RunSpec& spec) {
   if (spec.execution().device() == "cuda" && spec.execution().deterministic()) ExcludeNvls();
   SetLogSink(ToSpdlog);
   const std::string& level = spec.output().log();
-  return SetUpLog(level == "warning" ? "warn" : level);
+  const LogFormat format = spec.output().log_format() == "json" ? LogFormat::kJson : LogFormat::kText;
+  return SetUpLog(level == "warning" ? "warn" : level, format);
 }
 
 }  // namespace partita

@@ -7,8 +7,8 @@
 
 namespace partita {
 
-// The log, as --log says; for deterministic runs on GPUs NCCL's algorithms (tools/program/start/nccl_variables.h).
-// Before the command starts threads.
+// The log, as --log and --log-format say; for deterministic runs on GPUs NCCL's algorithms
+// (tools/program/start/nccl_variables.h). Before the command starts threads.
 absl::Status SetUpProcess(const RunSpec& spec);
 
 }  // namespace partita

@@ -115,6 +115,15 @@ class MetricsTest(TrainerCase):
         self.assertEqual(error.count("m.jsonl: cannot write: "), 1)
         self.assertIn("training goes on", error)
 
+    def test_the_log_may_be_json(self):
+        done = self.run_to(20, "--log-format=json", "--schedule=constant", "--learning-rate=0.001",
+                           "--optimizer=sgd,weight_decay=11", "--log=warning")
+        (line,) = done.stderr.splitlines()  # decay outweighs what is learnt
+        line = json.loads(line)
+        self.assertEqual((line["level"], sorted(line)), ("warning", ["level", "message", "time"]))
+        self.assertIn("parameters decay faster than they learn", line["message"])
+        self.assertIn("one of text, json is needed", self.run_to(1, "--log-format=xml", code=2).stderr)
+
     def test_refusals(self):
         train = ["train", "--mock-data", "--batch=8", "--steps=1", MLP]
         for says, *flags in [
