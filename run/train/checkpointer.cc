@@ -1,17 +1,14 @@
 #include "run/train/checkpointer.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
-#include <cstring>
 #include <filesystem>
 #include <system_error>
 #include <utility>
 
 #include "run/host/log.h"
 #include "run/spec/spec_error.h"
+#include "run/train/writable_folder.h"
 #include "runtime/api/job/packed_values.h"
 #include "runtime/checkpoint/sharded/checkpoint_folder.h"
 #include "runtime/train/sharded/agreement.h"
@@ -40,19 +37,6 @@ absl::StatusOr<int64_t> OfRankZero(const Session& session, MessageKind kind, int
   return number;
 }
 
-// Whether the folder, or what of its path is there, can take what is written. It is made later.
-absl::Status CheckFolder(const std::string& path) {
-  std::error_code error;
-  std::filesystem::path there = path;
-  while (!std::filesystem::exists(there, error) && there.has_relative_path()) there = there.parent_path();
-  if (there.empty()) there = ".";
-  if (!std::filesystem::is_directory(there, error)) {
-    return FlagError("flag --checkpoint: {}: {} is not a folder", path, there.string());
-  }
-  if (access(there.c_str(), W_OK) == 0) return absl::OkStatus();
-  return FlagError("flag --checkpoint: {} cannot be written: {}: {}", path, there.string(), std::strerror(errno));
-}
-
 }  // namespace
 
 absl::StatusOr<CheckpointInterval> ParseInterval(const std::string& text) {
@@ -70,7 +54,7 @@ absl::StatusOr<CheckpointInterval> ParseInterval(const std::string& text) {
 
 absl::Status CheckCheckpointFlags(const RunSpec& spec) {
   const CheckpointSpec& checkpoints = spec.checkpoints();
-  if (checkpoints.has_checkpoint()) RETURN_IF_ERROR(CheckFolder(checkpoints.checkpoint()));
+  if (checkpoints.has_checkpoint()) RETURN_IF_ERROR(CheckWritableFolder("checkpoint", checkpoints.checkpoint()));
   if (!checkpoints.has_checkpoint_every()) return absl::OkStatus();
   return ParseInterval(checkpoints.checkpoint_every()).status();
 }

@@ -1,42 +1,52 @@
-// Records a training run while it lasts: --metrics.
+// Records a training run while it lasts: --metrics and --tensorboard.
 #ifndef PARTITA_RUN_TRAIN_TRAINING_RECORDER_H_
 #define PARTITA_RUN_TRAIN_TRAINING_RECORDER_H_
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
-#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "proto/run.pb.h"
 #include "runtime/api/session.h"
 #include "runtime/telemetry/appended_file.h"
+#include "runtime/telemetry/event_file.h"
 #include "runtime/train/trainer.h"
 
 namespace partita {
 
-// What cannot be written is warned of once, and neither ends the run nor what is written later.
+// What cannot be written is warned of once, and does not end the run. Later lines are tried again; a file of
+// TensorBoard ends there.
 class TrainingRecorder {
  public:
-  // Null: no flag asks for it, or another process of the job has rank 0. kInvalidArgument: the file cannot be opened.
-  static absl::StatusOr<std::unique_ptr<TrainingRecorder>> Open(const RunSpec& spec, const Session& session);
+  // FlagError: a folder that cannot be written to.
+  static absl::Status CheckFlags(const RunSpec& spec);
+
+  // For a run that begins behind `first_step` steps. Null: no flag asks for it, or another process of the job has rank
+  // 0. kInvalidArgument: a file cannot be opened.
+  static absl::StatusOr<std::unique_ptr<TrainingRecorder>> Open(const RunSpec& spec, const Session& session,
+                                                                int64_t first_step);
 
   // Each is a line of metric_lines.h.
-  void Begin(const std::string& line) { Add(line); }
-  void End(const std::string& line) { Add(line); }
+  void Begin(const std::string& line) { AddLine(line); }
+  void End(const std::string& line) { AddLine(line); }
 
   // Records steps, epochs and skipped steps, besides what the options do with them. Must outlive them.
   void Watch(TrainingOptions& options);
   void AddEvaluation(int64_t step, double epoch, const Evaluation& evaluation);
 
  private:
-  TrainingRecorder(AppendedFile file, int64_t every) : file_(std::move(file)), every_(every) {}
-  void Add(const std::string& line);
+  explicit TrainingRecorder(int64_t every) : every_(every) {}
+  void AddStep(const Progress& progress);
+  void AddLine(const std::string& line);
+  void AddScalars(int64_t step, const Scalars& scalars);
 
-  AppendedFile file_;
-  const int64_t every_;  // steps
-  bool warned_ = false;
+  const int64_t every_;                // steps
+  std::optional<AppendedFile> lines_;  // of --metrics
+  bool warned_of_lines_ = false;
+  std::optional<EventFile> events_;  // of --tensorboard
 };
 
 }  // namespace partita

@@ -138,6 +138,7 @@ absl::StatusOr<std::unique_ptr<TrainingRun>> TrainingRun::Prepare(const RunSpec&
                                                                   const std::vector<std::string>& predictions) {
   RETURN_IF_ERROR(CheckCheckpointFlags(spec));
   RETURN_IF_ERROR(CheckResumeFlags(spec));
+  RETURN_IF_ERROR(TrainingRecorder::CheckFlags(spec));
   std::unique_ptr<TrainingRun> run(new TrainingRun(spec));
   ASSIGN_OR_RETURN(run->plan_, PlanRun(spec, {}, std::move(given)));
   Model& model = run->plan_.model;
@@ -195,7 +196,8 @@ absl::Status TrainingRun::WithSaved(const absl::Status& trained, const absl::Sta
 absl::StatusOr<TrainingEnd> TrainingRun::Train(const BeginWriting& begin_writing,
                                                const std::function<void(const std::string&)>& say) {
   if (saver_ == nullptr) {
-    absl::StatusOr<std::unique_ptr<TrainingRecorder>> recorder = TrainingRecorder::Open(spec_, *session_);
+    absl::StatusOr<std::unique_ptr<TrainingRecorder>> recorder =
+        TrainingRecorder::Open(spec_, *session_, options_.first_step);
     if (!recorder.ok()) session_->Abort(recorder.status());  // the other processes wait for this one
     ASSIGN_OR_RETURN(recorder_, std::move(recorder));
     saver_ = std::make_unique<ModelSaver>(spec_, *session_, plan_.model, record_, patience_);
