@@ -13,6 +13,7 @@ OTHERS = {
     "bazel": {"cxxopt", "dynamic_mode", "repo_env", "stamp"},
     "mpirun": {"host"},
     "Slurm": {"signal"},
+    "tensorboard": {"logdir"},
     "tools/docs": {"flags", "ops"},
     "tools/install": {"cuda"},
     "tools/prepare/descriptions": {"language"},
