@@ -153,7 +153,8 @@ struct Description {
   double clip_norm = 0;        // largest global norm of the gradient; 0: no clipping
   double learning_rate = 0.1;  // or its peak, where a schedule says so
   // Of the learning rate over steps: docs/reference/graph.md 5. "schedule": "constant", "step", "exponential",
-  // "halving", "inverse_square_root", "cosine", "linear", "polynomial", "one_cycle"; "warmup_steps", "decay", ...
+  // "halving", "inverse_square_root", "cosine", "linear", "polynomial", "one_cycle", "plateau"; "warmup_steps",
+  // "decay", ...
   Attributes schedule = {};
   std::vector<FurtherLoss> further_losses = {};
   std::vector<ParameterGroup> groups = {};

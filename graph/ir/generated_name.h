@@ -16,6 +16,9 @@ inline bool IsGenerated(std::string_view name) { return name.find('@') != std::s
 inline std::string UserNameOf(std::string_view name) { return std::string(name.substr(0, name.find('@'))); }
 
 inline constexpr char kIterationName[] = "@iteration";
+
+// By which the schedule plateau's rate is multiplied: who trains writes it. The same on all ranks.
+inline constexpr char kRateFactorName[] = "@learning_rate_factor";
 inline constexpr char kVoteName[] = "@vote";                   // an input of programs that count votes
 inline constexpr char kSampleWeightName[] = "@sample_weight";  // an input of evaluation: what each row weighs
 

@@ -15,7 +15,8 @@ namespace partita {
 
 // The learning rate as a function of the step's number (ops/values/learning_rate_schedule.h).
 struct LearningRate {
-  // constant, step, exponential, halving, inverse_square_root, cosine, linear, polynomial, one_cycle
+  // constant, step, exponential, halving, inverse_square_root, cosine, linear, polynomial, one_cycle,
+  // plateau
   std::string schedule = "constant";
   double base = 0.1;  // the rate, or its peak
   int64_t steps = 0;  // length of the whole schedule, where it has one; 0: set by the trainer from epochs
@@ -27,6 +28,7 @@ struct LearningRate {
   int64_t decay_start = 0;        // halving: the first step of the halved rate
   int64_t decay_times = 0;        // halving: how often at most
   double power = 1;               // polynomial: the exponent
+  int64_t patience = 0;           // plateau: epochs without a better test loss, after which the rate falls
 };
 
 // What the op that computes it is given, but for the element type.

@@ -36,7 +36,8 @@ LearningRate ReadLearningRate(const LearningRateProto& proto) {
           proto.warmup().empty() ? "linear" : proto.warmup(),
           proto.decay_start(),
           proto.decay_times(),
-          proto.has_power() ? proto.power() : 1};
+          proto.has_power() ? proto.power() : 1,
+          proto.patience()};
 }
 
 // What must be there, so that a file that is cut short between two fields is refused. An unknown op comes first: its
@@ -146,6 +147,7 @@ GraphProto WriteModel(const Model& model) {
   rate.set_decay_start(model.learning_rate.decay_start);
   rate.set_decay_times(model.learning_rate.decay_times);
   if (model.learning_rate.power != 1) rate.set_power(model.learning_rate.power);
+  rate.set_patience(model.learning_rate.patience);
   return proto;
 }
 

@@ -52,7 +52,8 @@ absl::Status SetSchedule(const Attributes& schedule, LearningRate& rate) {
                                                   {"warmup_steps", &rate.warmup_steps},
                                                   {"decay_steps", &rate.decay_steps},
                                                   {"decay_start", &rate.decay_start},
-                                                  {"decay_times", &rate.decay_times}};
+                                                  {"decay_times", &rate.decay_times},
+                                                  {"patience", &rate.patience}};
   std::vector<std::string> known;
   for (const auto& [name, field] : texts) known.push_back(name);
   for (const auto& [name, field] : numbers) known.push_back(name);
@@ -82,7 +83,7 @@ absl::Status SetSchedule(const Attributes& schedule, LearningRate& rate) {
 absl::Status VerifyLearningRate(const LearningRate& rate) {
   RETURN_IF_ERROR(CheckWord("learning_rate.schedule", rate.schedule,
                             {"constant", "step", "exponential", "halving", "inverse_square_root", "cosine", "linear",
-                             "polynomial", "one_cycle"}));
+                             "polynomial", "one_cycle", "plateau"}));
   RETURN_IF_ERROR(CheckRange("learning_rate.base", rate.base, 0));
   RETURN_IF_ERROR(CheckRange("learning_rate.final", rate.final, 0));
   RETURN_IF_ERROR(CheckSteps("learning_rate.steps", rate.steps, 0));
@@ -94,6 +95,12 @@ absl::Status VerifyLearningRate(const LearningRate& rate) {
     RETURN_IF_ERROR(CheckSteps("learning_rate.decay_start", rate.decay_start, rate.warmup_steps));
     RETURN_IF_ERROR(CheckSteps("learning_rate.decay_times", rate.decay_times, 1));
     return CheckSteps("learning_rate.decay_steps", rate.decay_steps, 1);
+  }
+  if (rate.schedule == "plateau") {
+    if (!(rate.decay > 0 && rate.decay < 1)) {
+      return InvalidArgument("learning_rate.decay is {}; more than 0 and less than 1 is allowed", rate.decay);
+    }
+    return CheckSteps("learning_rate.patience", rate.patience, 1);
   }
   if (rate.schedule == "step" || rate.schedule == "exponential") {
     if (!(rate.decay > 0 && rate.decay <= 1)) {

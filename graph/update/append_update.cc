@@ -212,6 +212,14 @@ class Update {
     Attributes attributes = AttributesOf(rate_config_);
     attributes.Set("dtype", std::string(Name(dtype)));
     ASSIGN_OR_RETURN(rate_, nodes_.Add(Role::kLearningRate, {iteration_}, std::move(attributes), "@learning_rate"));
+    if (rate_config_.schedule != "plateau") return absl::OkStatus();
+    ASSIGN_OR_RETURN(const ValueId factor,
+                     builder_.AddSource(builder_.registry().Get(Role::kState), StateAttributes({dtype, {}}, 1),
+                                        kRateFactorName, graph().layout(rate_), Phase::kUpdate));
+    graph().AddState({factor, kNoValue});
+    ASSIGN_OR_RETURN(const std::vector<ValueId> scaled,
+                     nodes_.Append("mul", {rate_, factor}, {}, {std::string(kRateFactorName) + "@rate"}));
+    rate_ = scaled[0];
     return absl::OkStatus();
   }
 

@@ -4,7 +4,7 @@
 //
 // rate = learning_rate(iteration), a scalar of element type `dtype`; formulas in ops/values/learning_rate_schedule.h.
 //   schedule constant | step | exponential | halving | inverse_square_root | cosine | linear | polynomial |
-//                   one_cycle
+//                   one_cycle | plateau
 //   base            the rate that the schedule starts from; the peak of one_cycle
 //   steps           of the whole run: cosine, linear, polynomial and one_cycle need it
 //   warmup_steps    rise from 0 to base before the schedule begins; a run of fewer steps ends within it (not with

@@ -9,11 +9,11 @@ namespace {
 using Kind = LearningRateSchedule::Kind;
 
 const std::pair<const char*, Kind> kSchedules[] = {
-    {"constant", Kind::kConstant}, {"step", Kind::kStep},
-    {"cosine", Kind::kCosine},     {"exponential", Kind::kExponential},
-    {"halving", Kind::kHalving},   {"inverse_square_root", Kind::kInverseSquareRoot},
-    {"linear", Kind::kPolynomial}, {"polynomial", Kind::kPolynomial},
-    {"one_cycle", Kind::kOneCycle}};
+    {"constant", Kind::kConstant},  {"step", Kind::kStep},
+    {"cosine", Kind::kCosine},      {"exponential", Kind::kExponential},
+    {"halving", Kind::kHalving},    {"inverse_square_root", Kind::kInverseSquareRoot},
+    {"linear", Kind::kPolynomial},  {"polynomial", Kind::kPolynomial},
+    {"one_cycle", Kind::kOneCycle}, {"plateau", Kind::kConstant}};
 
 Kind KindOf(const std::string& name) {
   for (const auto& [known, kind] : kSchedules) {

@@ -2,7 +2,7 @@
 //
 // With t = iteration (0 for the first step), w = warmup_steps, T = steps, s = t - w:
 //   warm-up      t < w: base (t + 1) / w, or, if it is exponential, base 0.01^((w - t) / w); else
-//   constant     base
+//   constant     base; plateau: the same, which a factor follows that who trains sets (graph/update/append_update.cc)
 //   step         max(base decay^floor(s / decay_steps), final)
 //   exponential  max(base decay^(s / decay_steps), final)
 //   halving      base / 2^k: k = 0 for t < decay_start,

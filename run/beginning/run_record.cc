@@ -63,6 +63,7 @@ absl::Status GoOn(const Beginning& beginning, int64_t steps, TrainingPosition& p
   position.step = saved->step;
   position.best = saved->best;
   position.stagnation = saved->stagnation;
+  position.plateau = saved->plateau;
   return absl::OkStatus();
 }
 

@@ -6,12 +6,13 @@
 
 namespace partita {
 ModelSaver::ModelSaver(const RunSpec& spec, const Session& session, const Model& model, ModelRecord record,
-                       const std::optional<Patience>& patience)
+                       const std::optional<Patience>& patience, const std::optional<Plateau>& plateau)
     : spec_(spec),
       session_(session),
       model_(model),
       record_(std::move(record)),
       patience_(patience),
+      plateau_(plateau),
       best_(record_.training->best) {}
 
 TrainingPauses ModelSaver::Pauses() {
@@ -45,6 +46,7 @@ ModelRecord ModelSaver::Record(int64_t step) const {
   record.training->step = step;
   record.training->best = best_;
   record.training->stagnation = patience_ ? patience_->stagnation() : std::nullopt;
+  record.training->plateau = plateau_ ? plateau_->stagnation() : std::nullopt;
   return record;
 }
 

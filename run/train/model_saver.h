@@ -10,6 +10,7 @@
 #include "graph/ir/model.h"
 #include "proto/run.pb.h"
 #include "run/train/patience.h"
+#include "run/train/plateau.h"
 #include "runtime/api/session.h"
 #include "runtime/train/model_file.h"
 #include "runtime/train/trainer.h"
@@ -20,7 +21,7 @@ namespace partita {
 class ModelSaver {
  public:
   ModelSaver(const RunSpec& spec, const Session& session, const Model& model, ModelRecord record,
-             const std::optional<Patience>& patience);
+             const std::optional<Patience>& patience, const std::optional<Plateau>& plateau);
 
   // While training: writes the same file every N steps, and another one when a test result is the best so far.
   TrainingPauses Pauses();
@@ -41,6 +42,7 @@ class ModelSaver {
   const Model& model_;
   ModelRecord record_;
   const std::optional<Patience>& patience_;
+  const std::optional<Plateau>& plateau_;
   std::optional<BestScore> best_;
   std::optional<int64_t> saved_;  // the step that --save holds
 };

@@ -164,6 +164,7 @@ absl::StatusOr<std::unique_ptr<TrainingRun>> TrainingRun::Prepare(const RunSpec&
   run->record_ = RecordOfRun(spec, model, run->data_);
   if (beginning) RETURN_IF_ERROR(run->BeginWhere(*beginning));
   ASSIGN_OR_RETURN(run->patience_, Patience::Read(spec, run->data_, run->record_.training->stagnation));
+  ASSIGN_OR_RETURN(run->plateau_, Plateau::Read(model, run->data_, run->record_.training->plateau));
   if (run->patience_ && run->patience_->is_over()) {
     const int64_t epoch = options.first_step / run->data_.training->batches_per_epoch();
     run->warnings_.push_back(fmt::format("{}: its training has ended: {}; a larger --patience continues it",
@@ -200,13 +201,19 @@ absl::StatusOr<TrainingEnd> TrainingRun::Train(const BeginWriting& begin_writing
         TrainingRecorder::Open(spec_, *session_, options_.first_step);
     if (!recorder.ok()) session_->Abort(recorder.status());  // the other processes wait for this one
     ASSIGN_OR_RETURN(recorder_, std::move(recorder));
-    saver_ = std::make_unique<ModelSaver>(spec_, *session_, plan_.model, record_, patience_);
+    saver_ = std::make_unique<ModelSaver>(spec_, *session_, plan_.model, record_, patience_, plateau_);
     ASSIGN_OR_RETURN(checkpointer_, Checkpointer::Open(spec_, *session_, *saver_,
                                                        {PrintStrategy(plan_.chosen.strategy, ProtoFormat::kText),
                                                         LinesOf(plan_.model), options_.first_step}));
     // What has diverged is not saved.
-    options_.pauses = Held(
-        Together(ReplicaChecks(spec_, *session_), Together(checkpointer_->Pauses(), saver_->Pauses())), begin_writing);
+    TrainingPauses plateau;
+    if (plateau_) {
+      RETURN_IF_ERROR(plateau_->ReadFactor(*session_));
+      plateau = plateau_->Pauses(*session_);
+    }
+    options_.pauses = Held(Together(plateau, Together(ReplicaChecks(spec_, *session_),
+                                                      Together(checkpointer_->Pauses(), saver_->Pauses()))),
+                           begin_writing);
   }
   TrainingEnd end;
   if (recorder_ != nullptr) recorder_->Begin(RunLine(spec_, plan_, data_, options_, *session_));
@@ -237,6 +244,7 @@ TrainingOptions TrainingRun::WatchedOptions(const std::function<void(const std::
   options.is_enough = [this, say](int64_t step, const Evaluation& evaluation) {
     return IsEnough(step, evaluation, say);
   };
+  if (plateau_) options.rate_factor = [this] { return plateau_->factor(); };
   if (recorder_ != nullptr) recorder_->Watch(options);
   return options;
 }

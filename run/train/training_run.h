@@ -18,6 +18,7 @@
 #include "run/train/checkpointer.h"
 #include "run/train/model_saver.h"
 #include "run/train/patience.h"
+#include "run/train/plateau.h"
 #include "run/train/training_end.h"
 #include "run/train/training_recorder.h"
 #include "run/train/training_target.h"
@@ -73,6 +74,7 @@ class TrainingRun {
   std::vector<std::string> warnings_;
   std::optional<TrainingTarget> target_;
   std::optional<Patience> patience_;
+  std::optional<Plateau> plateau_;
   std::unique_ptr<Session> session_;
   std::unique_ptr<TrainingRecorder>
       recorder_;  // null: there is nothing to record. This and the next since the first Train

@@ -29,7 +29,8 @@ constexpr char kRun[] = "partita.run.";
 constexpr char kRecipe[] = "partita.recipe.";
 constexpr char kBest[] = "partita.best.";
 constexpr char kStagnation[] = "partita.stagnation.";
-constexpr char kStagnationEpochs[] = "partita.stagnation.epochs";
+constexpr char kPlateau[] = "partita.plateau.";
+constexpr char kEpochs[] = "epochs";  // behind the two
 
 constexpr char kAccuracy[] = "accuracy";
 constexpr char kLoss[] = "loss";
@@ -150,16 +151,21 @@ absl::StatusOr<std::optional<BestScore>> ReadScore(const Reader& reader, const s
   return score;
 }
 
+absl::StatusOr<std::optional<Stagnation>> ReadStagnation(const Reader& reader, const std::string& prefix) {
+  ASSIGN_OR_RETURN(const std::optional<BestScore> best, ReadScore(reader, prefix));
+  if (!best) return std::nullopt;
+  ASSIGN_OR_RETURN(const int64_t epochs, reader.Whole((prefix + kEpochs).c_str(), 0, kMostSteps));
+  return Stagnation{*best, epochs};
+}
+
 absl::StatusOr<TrainingPosition> ReadPosition(const Reader& reader) {
   TrainingPosition position;
   ASSIGN_OR_RETURN(position.step, reader.Whole(kStep, 0, kMostSteps));
   position.run = reader.Named(kRun);
   position.recipe = reader.Named(kRecipe);
   ASSIGN_OR_RETURN(position.best, ReadScore(reader, kBest));
-  ASSIGN_OR_RETURN(const std::optional<BestScore> before, ReadScore(reader, kStagnation));
-  if (!before) return position;
-  ASSIGN_OR_RETURN(const int64_t epochs, reader.Whole(kStagnationEpochs, 0, kMostSteps));
-  position.stagnation = {*before, epochs};
+  ASSIGN_OR_RETURN(position.stagnation, ReadStagnation(reader, kStagnation));
+  ASSIGN_OR_RETURN(position.plateau, ReadStagnation(reader, kPlateau));
   return position;
 }
 
@@ -214,6 +220,12 @@ std::string TextOf(LearningRate rate) {
   return TextOf(AttributesOf(rate));
 }
 
+void AddStagnation(const std::optional<Stagnation>& stagnation, const std::string& prefix, Metadata& metadata) {
+  if (!stagnation) return;
+  metadata[prefix + stagnation->best.metric] = fmt::format("{}", stagnation->best.value);
+  metadata[prefix + kEpochs] = fmt::to_string(stagnation->epochs);
+}
+
 }  // namespace
 
 bool BestScore::IsBeatenBy(const BestScore& other) const {
@@ -252,10 +264,8 @@ Metadata ToMetadata(const ModelRecord& record) {
     for (const auto& [name, text] : record.training->run) metadata[kRun + name] = text;
     for (const auto& [name, text] : record.training->recipe) metadata[kRecipe + name] = text;
     if (const auto& best = record.training->best) metadata[kBest + best->metric] = fmt::format("{}", best->value);
-    if (const auto& stagnation = record.training->stagnation) {
-      metadata[kStagnation + stagnation->best.metric] = fmt::format("{}", stagnation->best.value);
-      metadata[kStagnationEpochs] = fmt::to_string(stagnation->epochs);
-    }
+    AddStagnation(record.training->stagnation, kStagnation, metadata);
+    AddStagnation(record.training->plateau, kPlateau, metadata);
   }
   return metadata;
 }

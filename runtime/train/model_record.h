@@ -52,7 +52,8 @@ struct TrainingPosition {
   Settings run;      // what decides which samples a step sees: the same in a run that goes on
   Settings recipe;   // what a resumed run may change
   std::optional<BestScore> best = {};
-  std::optional<Stagnation> stagnation = {};
+  std::optional<Stagnation> stagnation = {};  // that ends training
+  std::optional<Stagnation> plateau = {};     // that lowers the learning rate
 };
 
 struct ModelRecord {

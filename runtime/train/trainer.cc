@@ -285,7 +285,7 @@ class Run {
   }
 
   absl::Status EndStep(EpochResult& epoch) {
-    epoch.learning_rate = schedule_.Rate(Done());
+    epoch.learning_rate = schedule_.Rate(Done()) * options_.rate_factor();
     const absl::StatusOr<StepResult> trained = session_.Finish();
     if (absl::IsOutOfRange(trained.status())) return Diagnose(trained.status());
     RETURN_IF_ERROR(trained.status());

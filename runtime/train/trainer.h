@@ -113,6 +113,8 @@ struct TrainingOptions {
   // Any thread of any process may set it non-zero at any time. Then the steps in flight finish, at most two; with
   // several processes also the next one or two, in which they notify each other. Train returns OK.
   const std::atomic<int>* stop = nullptr;
+  // What the rates of the schedule are multiplied by, to report the rate of a step (kRateFactorName).
+  std::function<double()> rate_factor = [] { return 1.0; };
   std::function<void()> on_step = [] {};  // after each training step; the next one may run (Session::Begin)
   double progress_seconds = 2;            // time between two calls of on_progress
   std::function<void(const Progress&)> on_progress = [](const Progress&) {};

@@ -85,6 +85,16 @@ TEST(TrainingOfAModel, TellsThePowerOfASchedule) {
   }
 }
 
+TEST(TrainingOfAModel, TellsThePatienceOfASchedule) {
+  const absl::StatusOr<Model> model =
+      ParseText(Broken("\"constant\" base: 0.1", "\"plateau\" base: 0.1 decay: 0.5 patience: 3"));
+  ASSERT_TRUE(model.ok()) << model.status();
+  const absl::StatusOr<Model> read =
+      ParseModel(PrintModel(*model, ProtoFormat::kBinary), ProtoFormat::kBinary, "model", Ops());
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(read->learning_rate.patience, 3);
+}
+
 class ShippedModel : public ::testing::TestWithParam<std::string> {
  protected:
   Model Make() const { return *MakeModel(GetParam(), {.batch = 8}, Ops()); }

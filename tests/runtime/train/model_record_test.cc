@@ -20,7 +20,8 @@ ModelRecord Whole() {
                      {{"batch", "8"}, {"data", "a, b"}},
                      {{"precision", "f32"}},
                      BestScore{"accuracy", 0.7},
-                     Stagnation{{"accuracy", 0.6}, 3}};
+                     Stagnation{{"accuracy", 0.6}, 3},
+                     Stagnation{{"loss", 0.5}, 2}};
   record.scales = {{"a", {{}, {0.5, -1.0 / 3}, {0.25, 2}}}, {"b/c", {0.1}}};
   return record;
 }
@@ -46,6 +47,8 @@ TEST(ModelRecord, SurvivesTheFile) {
   EXPECT_EQ(read.training->best->value, 0.7);
   EXPECT_EQ(read.training->stagnation->best.value, 0.6);
   EXPECT_EQ(read.training->stagnation->epochs, 3);
+  EXPECT_EQ(read.training->plateau->best.metric, "loss");
+  EXPECT_EQ(read.training->plateau->epochs, 2);
 }
 
 TEST(ModelRecord, FilesThatSayNothingHaveNone) {
@@ -60,9 +63,10 @@ TEST(ModelRecord, NonsenseIsRefusedByItsName) {
     for (int i = 0; i < 100'000; ++i) text += ",1";
     return text;
   }();
-  for (const char* key : {"partita.images", "partita.classes", "partita.mean", "partita.deviation", "partita.resize",
-                          "partita.step", "partita.best.accuracy", "partita.stagnation.accuracy",
-                          "partita.stagnation.epochs", "partita.mean.a", "partita.deviation.a", "partita.scale.b/c"}) {
+  for (const char* key :
+       {"partita.images", "partita.classes", "partita.mean", "partita.deviation", "partita.resize", "partita.step",
+        "partita.best.accuracy", "partita.stagnation.accuracy", "partita.stagnation.epochs", "partita.plateau.loss",
+        "partita.plateau.epochs", "partita.mean.a", "partita.deviation.a", "partita.scale.b/c"}) {
     for (const std::string& text : {std::string(), std::string("x"), std::string("1,"), std::string(",1"),
                                     std::string("1 "), std::string("nan"), std::string("1;2"), many, list}) {
       const std::string refusal = Refusal(key, text);
@@ -89,7 +93,7 @@ TEST(ModelRecord, NonsenseIsRefusedByItsName) {
 
 TEST(ModelRecord, APartThatIsMissingIsNamed) {
   for (const char* key : {"partita.images", "partita.classes", "partita.mean", "partita.deviation", "partita.mean.a",
-                          "partita.deviation.a", "partita.stagnation.epochs"}) {
+                          "partita.deviation.a", "partita.stagnation.epochs", "partita.plateau.epochs"}) {
     Metadata metadata = ToMetadata(Whole());
     metadata.erase(key);
     EXPECT_THAT(std::string(ReadRecord("m", metadata).status().message()),
