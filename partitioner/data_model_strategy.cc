@@ -53,8 +53,8 @@ class GroupSplits {
   // Weights that layers read in parts, and what is read whole.
   void FindReaders(const Node& node) {
     if (IsLayer(node) && OfLayer(node, ClassOfLayer(node)) == "output_channels") {
-      const Pattern& weight = FindSplit(forward_, node, "output_channels")->inputs[1];
-      weight_cut_.emplace(node.inputs[1], weight.dimension);
+      const int cut = FindSplit(forward_, node, "output_channels")->inputs[1].dimension;
+      weight_cut_.emplace(node.inputs[1], cut);
     }
     if (node.op->classes >= 0 && !node.op->decomposition) needs_classes_.insert(node.inputs[node.op->classes]);
   }
