@@ -14,11 +14,11 @@
 
 #include "absl/strings/str_split.h"
 #include "graph/value/node_name.h"
+#include "run/spec/config_file.h"
 #include "run/spec/flag.h"
 #include "runtime/base/check.h"
 #include "runtime/base/file_name.h"
 #include "runtime/base/text_file.h"
-#include "tools/program/config_file.h"
 #include "tools/program/exit_code.h"
 
 namespace partita {

@@ -2,9 +2,9 @@
 #include <sstream>
 
 #include "proto/run.pb.h"
+#include "run/spec/config_file.h"
 #include "tests/fuzz/targets/promise.h"
 #include "tests/fuzz/targets/targets.h"
-#include "tools/program/config_file.h"
 #include "tools/program/exit_code.h"
 #include "tools/program/flags.h"
 

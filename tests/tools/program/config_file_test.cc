@@ -1,5 +1,5 @@
 // --config files: what is read, what is refused, and what --dump-config writes.
-#include "tools/program/config_file.h"
+#include "run/spec/config_file.h"
 
 #include <gmock/gmock.h>
 #include <google/protobuf/util/message_differencer.h>

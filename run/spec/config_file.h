@@ -1,8 +1,8 @@
 // The --config file: the flat part of TOML. A line is `key = value`, `# comment` or empty; a value is a number, true,
 // false or a string: "..." with the escapes \" \\ \n \t, or '...' without escapes. A file whose name ends in .json is
 // an object of flags, or a report, which has one. Both are UTF-8 and have no key twice.
-#ifndef PARTITA_TOOLS_PROGRAM_CONFIG_FILE_H_
-#define PARTITA_TOOLS_PROGRAM_CONFIG_FILE_H_
+#ifndef PARTITA_RUN_SPEC_CONFIG_FILE_H_
+#define PARTITA_RUN_SPEC_CONFIG_FILE_H_
 
 #include <string>
 #include <vector>
@@ -35,4 +35,4 @@ absl::StatusOr<std::string> QuoteConfigValue(const std::string& value);
 
 }  // namespace partita
 
-#endif  // PARTITA_TOOLS_PROGRAM_CONFIG_FILE_H_
+#endif  // PARTITA_RUN_SPEC_CONFIG_FILE_H_

@@ -1,4 +1,4 @@
-#include "tools/program/config_file.h"
+#include "run/spec/config_file.h"
 
 #include <google/protobuf/stubs/common.h>
 
