@@ -200,6 +200,20 @@ struct Split {
 
 enum class Device : uint8_t { kHost, kCuda };
 
+// How the ranks of a job reach each other where the program does it, for example by MPI, one rank in each process. For
+// each other rank, one thread sends while another one receives. What a rank sends arrives in order, and each receive
+// asks for exactly the bytes of one send. Sums are made in the order in which threads make them, so results are bitwise
+// those of threads.
+struct Transport {
+  int rank = 0;   // of this process
+  int ranks = 1;  // of the job
+  // Both block until all bytes were taken over or filled in. False: the other rank is gone, or was closed.
+  std::function<bool(int to, const void* data, size_t bytes)> send = nullptr;
+  std::function<bool(int from, void* data, size_t bytes)> receive = nullptr;
+  // Ends both directions with a rank, so that waiting calls return false. Any thread calls it, maybe several times.
+  std::function<void(int rank)> close = nullptr;
+};
+
 struct Options {
   uint64_t seed = 1;             // seed of initial values and dropout; at most 2^53
   int threads_per_rank = 0;      // 0: divides the cores that this process may use among the ranks
@@ -220,6 +234,17 @@ struct Options {
   // A process that a launcher has started as one of several (torchrun, mpirun, srun, Kubernetes, `trainer launch`) runs
   // one rank of the split; the others are in the other processes, which make the same calls.
   std::map<std::string, std::string> settings = {};
+  // The same without a launcher: this process runs rank `transport->rank`. Session::Start waits for the others.
+  std::shared_ptr<const Transport> transport = nullptr;
+};
+
+// The same in one text, from a file, a service or another language: all settings of a run, those of Split and Options
+// included, by the names of the trainer's flags (docs/reference/flags.md).
+struct Run {
+  std::string settings = {};              // lines `name = value` as in a --config file, or a JSON object
+  std::vector<std::string> predict = {};  // values of the graph that Predict returns
+  bool train = true;                      // false: only for Predict
+  std::shared_ptr<const Transport> transport = nullptr;
 };
 
 // Where lines go that a run says besides its results: what it survived, what it chose. For all sessions of the process;
@@ -278,6 +303,7 @@ class Session {
  public:
   // Splits the model, proves that the split has no race, and starts the ranks.
   static Result<Session> Start(const Model& model, const Split& split, const Options& options);
+  static Result<Session> Start(const Model& model, const Run& run);
   Session(Session&&) noexcept;
   Session& operator=(Session&&) noexcept;
   ~Session();

@@ -7,6 +7,7 @@
 #include "partita/convert.h"
 #include "partita/partita.h"
 #include "partita/session_parts.h"
+#include "partita/spec_of.h"
 #include "run/host/log.h"
 #include "runtime/base/status.h"
 #include "runtime/train/model_file.h"
@@ -56,10 +57,18 @@ Session::~Session() {
 
 Result<Session> Session::Start(const Model& model, const Split& split, const Options& options) {
   return Guarded<Result<Session>>([&]() -> Result<Session> {
-    auto parts = std::make_unique<Parts>();
-    parts->model = model.parts_;
-    parts->options = options;
-    const absl::Status started = parts->Start(split);
+    auto parts = std::make_unique<Parts>(model.parts_);
+    const absl::Status started =
+        parts->Start(SpecOf(model.parts_->source, split, options), options.predict, options.train, options.transport);
+    if (!started.ok()) return ErrorOf(started);
+    return Session(std::move(parts));
+  });
+}
+
+Result<Session> Session::Start(const Model& model, const Run& run) {
+  return Guarded<Result<Session>>([&]() -> Result<Session> {
+    auto parts = std::make_unique<Parts>(model.parts_);
+    const absl::Status started = parts->Start(SpecOf(model.parts_->source, run), run.predict, run.train, run.transport);
     if (!started.ok()) return ErrorOf(started);
     return Session(std::move(parts));
   });

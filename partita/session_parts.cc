@@ -19,14 +19,15 @@
 #include "runtime/base/check.h"
 #include "runtime/base/number.h"
 #include "runtime/base/status.h"
+#include "runtime/comm/peer_channel.h"
 #include "runtime/train/model_file.h"
 
 namespace partita::api {
 
 namespace {
 
-bool LacksSteps(const LearningRate& rate, const Options& options) {
-  return options.steps == 0 && rate.steps == 0 && NeedsSteps(rate);
+bool LacksSteps(const LearningRate& rate, const RunSpec& spec) {
+  return spec.train().steps() == 0 && rate.steps == 0 && NeedsSteps(rate);
 }
 
 std::map<std::string, double> ByName(const Metrics& metrics) { return {metrics.begin(), metrics.end()}; }
@@ -41,32 +42,52 @@ Progress ProgressOf(const partita::Progress& progress, int64_t steps) {
           ByName(progress.metrics)};
 }
 
+// Null: there is none.
+absl::StatusOr<std::shared_ptr<const PeerChannel>> ChannelOf(const std::shared_ptr<const Transport>& transport) {
+  if (transport == nullptr) return nullptr;
+  if (transport->ranks < 1 || transport->rank < 0 || transport->rank >= transport->ranks) {
+    return InvalidArgument("the transport is of rank {} of {}; expected a rank below the number of ranks",
+                           transport->rank, transport->ranks);
+  }
+  if (!transport->send || !transport->receive || !transport->close) {
+    return InvalidArgument("the transport lacks a function; expected send, receive and close");
+  }
+  return std::make_shared<PeerChannel>(
+      PeerChannel{transport->rank, transport->ranks, transport->send, transport->receive, transport->close});
+}
+
 }  // namespace
 
-absl::Status Session::Parts::Start(const Split& split) {
-  ASSIGN_OR_RETURN(RunSpec spec, SpecOf(model->source, split, options));
+absl::Status Session::Parts::Start(absl::StatusOr<RunSpec> described, const std::vector<std::string>& predict,
+                                   bool train, const std::shared_ptr<const Transport>& transport) {
+  ASSIGN_OR_RETURN(spec, std::move(described));
+  if (!train && predict.empty()) {
+    return InvalidArgument("options say neither train nor what to predict; a session is for one of them at least");
+  }
+  const bool fits = spec.dataset().has_data() || spec.dataset().mock_data();
+  if (!train && fits) {
+    return InvalidArgument("setting data is for Fit, and the session is not to train; give the data to Predict");
+  }
   if (!model->loss.empty()) spec.mutable_model()->set_loss(model->loss);
-  const FailureHandler failed = [failing = failing](const std::string&, const absl::Status& status) {
-    failing->Fail(status);
-  };
-  if (!options.data.empty()) {
-    ASSIGN_OR_RETURN(run, TrainingRun::Prepare(spec, model->model, failed, options.predict));
+  Joining joining{[failing = failing](const std::string&, const absl::Status& status) { failing->Fail(status); }};
+  ASSIGN_OR_RETURN(joining.channel, ChannelOf(transport));
+  if (fits) {
+    ASSIGN_OR_RETURN(run, TrainingRun::Prepare(spec, model->model, joining, predict));
     session = &run->session();
     record = run->record();
     steps = record.training->step;
   } else {
     ASSIGN_OR_RETURN(trained, WithTrainingSettings(spec, model->model));
     ForgetTrainingSettings(spec);
-    if (options.steps > 0) trained.learning_rate.steps = options.steps;
+    if (spec.train().steps() > 0) trained.learning_rate.steps = spec.train().steps();
     partita::Model planned = trained;
     // Any length will do where nothing is trained; Ready sees to it that nothing is.
-    if (LacksSteps(trained.learning_rate, options)) {
+    if (LacksSteps(trained.learning_rate, spec)) {
       planned.learning_rate.steps = trained.learning_rate.warmup_steps + 1;
     }
-    ASSIGN_OR_RETURN(const RunPlan plan, PlanRun(spec, {}, std::move(planned)));
-    ASSIGN_OR_RETURN(Program program,
-                     partita::ProgramOf(spec, plan, {.predictions = options.predict, .trains = options.train}));
-    ASSIGN_OR_RETURN(own, StartSession(spec, plan, {}, std::move(program), std::nullopt, failed));
+    ASSIGN_OR_RETURN(const RunPlan plan, PlanRun(spec, {.processes = joining.processes()}, std::move(planned)));
+    ASSIGN_OR_RETURN(Program program, partita::ProgramOf(spec, plan, {.predictions = predict, .trains = train}));
+    ASSIGN_OR_RETURN(own, StartSession(spec, plan, {}, std::move(program), std::nullopt, joining));
     session = own.get();
   }
   failing->Serve(session);
@@ -75,20 +96,20 @@ absl::Status Session::Parts::Start(const Split& split) {
 
 // The entry point is there, and can run.
 absl::Status Session::Parts::Ready(const std::string& entry) const {
-  if (entry == kTrainEntry && Has(entry) && LacksSteps(trained.learning_rate, options)) {
+  if (entry == kTrainEntry && Has(entry) && LacksSteps(trained.learning_rate, spec)) {
     return InvalidArgument(
-        "Options::steps is 0; expected the number of steps of the whole run, which schedule '{}' of the learning rate "
+        "setting steps is 0; expected the number of steps of the whole run, which schedule '{}' of the learning rate "
         "needs",
         trained.learning_rate.schedule);
   }
   if (entry == kTrainEntry && run != nullptr) {
-    return InvalidArgument("the session trains on Options::data, by Fit; start one without data to give it batches");
+    return InvalidArgument("the session trains on the setting data, by Fit; start one without it to give it batches");
   }
   if (Has(entry)) return absl::OkStatus();
   if (entry == kPredictEntry) {
-    return InvalidArgument("the session was started without values to predict (Options::predict)");
+    return InvalidArgument("the session was started without values to predict");
   }
-  if (!Has(kTrainEntry)) return InvalidArgument("the session was started for predictions alone (Options::train)");
+  if (!Has(kTrainEntry)) return InvalidArgument("the session was started for predictions alone");
   return session->program().PlaceOf(entry).status();
 }
 
@@ -158,7 +179,7 @@ absl::StatusOr<StepResult> Session::Parts::Step(const std::string& entry, const 
 }
 
 absl::StatusOr<FitResult> Session::Parts::Fit(const FitOptions& fit) {
-  if (run == nullptr) return InvalidArgument("the session was started without data (Options::data) for Fit");
+  if (run == nullptr) return InvalidArgument("the session was started without the setting data, which Fit trains on");
   const int64_t planned = run->planned_steps();
   if (run->options().first_step >= planned) {
     return InvalidArgument("all {} steps of the run are done; settings epochs and steps say how many there are",
@@ -293,15 +314,15 @@ absl::StatusOr<ModelRecord> Session::Parts::Record() const {
   if (!now.training) now.training.emplace();
   ASSIGN_OR_RETURN(now.training->step, StepsDone());
   if (!model->fields.empty()) now.training->run["batch"] = fmt::to_string(model->fields[0].shape[0]);
-  now.training->run["seed"] = fmt::to_string(options.seed);
-  now.training->recipe["precision"] = options.f64 ? "f64" : options.mixed_precision ? "bf16" : "f32";
+  now.training->run["seed"] = fmt::to_string(spec.train().seed());
+  now.training->recipe["precision"] = spec.execution().precision();
   AddRecipe(trained, Ops().optimizers(), *now.training);
   return now;
 }
 
 absl::Status Session::Parts::Load(const std::string& path, bool weights_only) {
   if (run != nullptr && !weights_only) {
-    return InvalidArgument("a session with Options::data resumes from a file that it is started with: setting load");
+    return InvalidArgument("a session with the setting data resumes from a file that it is started with: setting load");
   }
   ASSIGN_OR_RETURN(ModelFile file, ModelFile::Open(model->model, path));
   const ModelRecord loaded = file.record();

@@ -10,12 +10,14 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "graph/ir/program.h"
 #include "partita/model_parts.h"
 #include "partita/partita.h"
+#include "proto/run.pb.h"
 #include "run/train/training_run.h"
 #include "runtime/api/session.h"
 #include "runtime/train/model_record.h"
@@ -42,9 +44,9 @@ struct Failing {
 
 struct Session::Parts {
   std::shared_ptr<const Model::Parts> model;
-  Options options;
+  RunSpec spec;
   std::shared_ptr<Failing> failing = std::make_shared<Failing>();
-  std::unique_ptr<TrainingRun> run;       // with Options::data
+  std::unique_ptr<TrainingRun> run;       // with data
   std::unique_ptr<partita::Session> own;  // without
   partita::Model trained;                 // without: the model with what settings say of its training
   partita::Session* session = nullptr;    // of the two that there is
@@ -55,11 +57,12 @@ struct Session::Parts {
   ModelRecord record;             // of the file that was loaded last; where training stands is the states' to say
   int64_t steps = 0;              // done
 
-  Parts() = default;
+  explicit Parts(std::shared_ptr<const Model::Parts> started) : model(std::move(started)) {}
   Parts(const Parts&) = delete;
   Parts& operator=(const Parts&) = delete;
   ~Parts() { failing->Serve(nullptr); }
-  absl::Status Start(const Split& split);
+  absl::Status Start(absl::StatusOr<RunSpec> described, const std::vector<std::string>& predict, bool train,
+                     const std::shared_ptr<const Transport>& transport);
   absl::StatusOr<FitResult> Fit(const FitOptions& fit);
   bool Has(const std::string& entry) const { return session->program().Find(entry) != nullptr; }
   absl::Status Ready(const std::string& entry) const;

@@ -5,6 +5,7 @@
 
 #include "graph/value/node_name.h"
 #include "run/spec/check_spec.h"
+#include "run/spec/config_file.h"
 #include "run/spec/flag.h"
 #include "runtime/base/status.h"
 
@@ -53,12 +54,6 @@ absl::Status SetSplit(const Split& split, RunSpec& spec) {
 
 absl::Status SetOptions(const Options& options, RunSpec& spec) {
   if (options.steps < 0) return InvalidArgument("Options::steps is {}; expected 0 or more", options.steps);
-  if (!options.train && options.predict.empty()) {
-    return InvalidArgument("options say neither train nor what to predict; a session is for one of them at least");
-  }
-  if (!options.train && !options.data.empty()) {
-    return InvalidArgument("Options::data is for Fit, and Options::train is false; give the data to Predict");
-  }
   if (options.f64 && options.mixed_precision) {
     return InvalidArgument("options say f64 and mixed_precision; one of them is allowed");
   }
@@ -80,7 +75,7 @@ absl::Status SetSetting(const std::vector<FlagDefinition>& known, const std::str
   if (found == known.end()) {
     std::vector<std::string> names;
     for (const FlagDefinition& setting : known) names.push_back(setting.name);
-    return InvalidArgument("Options::settings: there is no {}{}", Quoted(name), Suggestion(name, names));
+    return InvalidArgument("there is no setting {}{}", Quoted(name), Suggestion(name, names));
   }
   if (HasValue(*found, spec)) {
     return InvalidArgument("setting {}: a field of Split or Options says it as well; one of them is allowed", name);
@@ -100,6 +95,16 @@ absl::Status CheckFields(const RunSpec& spec) {
   return absl::OkStatus();
 }
 
+// The description with what holds for every run of the library, checked.
+absl::StatusOr<RunSpec> Completed(const std::string& source, RunSpec spec) {
+  // Nothing is written to the user's home unless a setting asks for it.
+  if (!spec.execution().has_deterministic()) spec.mutable_execution()->set_deterministic(true);
+  if (!spec.execution().has_plan_cache()) spec.mutable_execution()->set_plan_cache("");
+  spec.mutable_model()->set_graph(source);
+  RETURN_IF_ERROR(CheckSpec(spec, "train"));
+  return spec;
+}
+
 }  // namespace
 
 absl::StatusOr<RunSpec> SpecOf(const std::string& source, const Split& split, const Options& options) {
@@ -109,12 +114,18 @@ absl::StatusOr<RunSpec> SpecOf(const std::string& source, const Split& split, co
   RETURN_IF_ERROR(CheckFields(spec));
   const std::vector<FlagDefinition> known = SettingsOfRuns();
   for (const auto& [name, value] : options.settings) RETURN_IF_ERROR(SetSetting(known, name, value, spec));
-  // Nothing is written to the user's home unless a setting asks for it.
-  if (!spec.execution().has_deterministic()) spec.mutable_execution()->set_deterministic(true);
-  if (!spec.execution().has_plan_cache()) spec.mutable_execution()->set_plan_cache("");
-  spec.mutable_model()->set_graph(source);
-  RETURN_IF_ERROR(CheckSpec(spec, "train"));
-  return spec;
+  return Completed(source, std::move(spec));
+}
+
+absl::StatusOr<RunSpec> SpecOf(const std::string& source, const Run& run) {
+  const size_t begin = run.settings.find_first_not_of(" \t\r\n");
+  const bool is_json = begin != std::string::npos && run.settings[begin] == '{';
+  const auto config = is_json ? ParseJsonConfig(run.settings) : ParseConfigFile(run.settings);
+  if (!config.ok()) return WithContext("the settings", config.status());
+  RunSpec spec;
+  const std::vector<FlagDefinition> known = SettingsOfRuns();
+  for (const ConfigEntry& entry : config->entries) RETURN_IF_ERROR(SetSetting(known, entry.key, entry.value, spec));
+  return Completed(source, std::move(spec));
 }
 
 }  // namespace partita::api

@@ -13,6 +13,7 @@ namespace partita::api {
 // `source`: where the model is from, for messages. kInvalidArgument: fields that contradict each other, a setting that
 // there is not, or a value that is not allowed.
 absl::StatusOr<RunSpec> SpecOf(const std::string& source, const Split& split, const Options& options);
+absl::StatusOr<RunSpec> SpecOf(const std::string& source, const Run& run);
 
 }  // namespace partita::api
 

@@ -41,11 +41,11 @@ Digests DigestsOf(const std::optional<CheckedFile>& states) {
 }
 
 absl::StatusOr<std::unique_ptr<Session>> Join(const RunSpec& spec, const RunPlan& plan, const TrainingData& data,
-                                              Program program, const Digests& read, const FailureHandler& failed) {
+                                              Program program, const Digests& read, const Joining& joining) {
   SessionOptions options = ReadSessionOptions(spec, plan.speed);
   options.record_timeline = spec.output().has_trace();
-  ASSIGN_OR_RETURN(options.job, JoinJob(spec, plan.chosen.strategy, program, data, read, options.speed, failed));
-  options.stall = WatchForStalls(spec, options.job.get(), failed);
+  ASSIGN_OR_RETURN(options.job, JoinJob(spec, plan.chosen.strategy, program, data, read, options.speed, joining));
+  options.stall = WatchForStalls(spec, options.job.get(), joining.failed);
   return Session::Start(std::move(program), options);
 }
 
@@ -87,7 +87,7 @@ absl::StatusOr<Program> ProgramOf(const RunSpec& spec, const RunPlan& plan, cons
 
 absl::StatusOr<std::unique_ptr<Session>> StartSession(const RunSpec& spec, const RunPlan& plan,
                                                       const TrainingData& data, Program program,
-                                                      std::optional<LoadedModel> loaded, const FailureHandler& failed) {
+                                                      std::optional<LoadedModel> loaded, const Joining& joining) {
   std::optional<CheckedFile> states;
   std::optional<ExportedWeights> exported;
   if (loaded) {
@@ -97,7 +97,7 @@ absl::StatusOr<std::unique_ptr<Session>> StartSession(const RunSpec& spec, const
     states = exported->states();
   }
   ASSIGN_OR_RETURN(std::unique_ptr<Session> session,
-                   Join(spec, plan, data, std::move(program), DigestsOf(states), failed));
+                   Join(spec, plan, data, std::move(program), DigestsOf(states), joining));
   if (states) RETURN_IF_ERROR(LoadStates(*session, *states));
   return session;
 }
@@ -105,12 +105,11 @@ absl::StatusOr<std::unique_ptr<Session>> StartSession(const RunSpec& spec, const
 // Also which checkpoint it is: not all need find the same newest one.
 absl::StatusOr<std::unique_ptr<Session>> ResumeSession(const RunSpec& spec, const RunPlan& plan,
                                                        const TrainingData& data, Program program,
-                                                       const SavedCheckpoint& checkpoint,
-                                                       const FailureHandler& failed) {
+                                                       const SavedCheckpoint& checkpoint, const Joining& joining) {
   RETURN_IF_ERROR(CheckStates(checkpoint, program));
   const Digests read = {
       {"the checkpoint of --resume", fmt::format("step {}, {}", checkpoint.record().step, checkpoint.Digest())}};
-  ASSIGN_OR_RETURN(std::unique_ptr<Session> session, Join(spec, plan, data, std::move(program), read, failed));
+  ASSIGN_OR_RETURN(std::unique_ptr<Session> session, Join(spec, plan, data, std::move(program), read, joining));
   RETURN_IF_ERROR(LoadCheckpoint(checkpoint, *session));
   return session;
 }

@@ -64,12 +64,12 @@ absl::StatusOr<Program> ProgramOf(const RunSpec& spec, const RunPlan& plan, cons
 // Collective. The file is read before the others are waited for: one that does not suit the program is refused first.
 absl::StatusOr<std::unique_ptr<Session>> StartSession(const RunSpec& spec, const RunPlan& plan,
                                                       const TrainingData& data, Program program,
-                                                      std::optional<LoadedModel> loaded, const FailureHandler& failed);
+                                                      std::optional<LoadedModel> loaded, const Joining& joining);
 
 // The same with the states of a checkpoint; each process reads the parts that its ranks hold.
 absl::StatusOr<std::unique_ptr<Session>> ResumeSession(const RunSpec& spec, const RunPlan& plan,
                                                        const TrainingData& data, Program program,
-                                                       const SavedCheckpoint& checkpoint, const FailureHandler& failed);
+                                                       const SavedCheckpoint& checkpoint, const Joining& joining);
 
 }  // namespace partita
 

@@ -83,6 +83,16 @@ int64_t DescriptorsOf(const JobPlace& place) {
   return kOfItself + (place.rank == 0 ? 2 : 1) * place.ranks;
 }
 
+// What connections of our own need.
+absl::Status CheckConnections(const RunSpec& spec, const JobPlace& place) {
+  RETURN_IF_ERROR(CheckTls(spec, place));
+  if (place.token.empty() && place.rank == 0) {
+    Warn("any user of this machine can take a rank of this job: set {} or {} to a secret that all ranks share",
+         kTokenVariable, kTokenFileVariable);
+  }
+  return CheckDescriptors(fmt::format("rank {} of {}", place.rank, place.ranks), DescriptorsOf(place));
+}
+
 }  // namespace
 
 absl::StatusOr<bool> IsOneOfSeveral() {
@@ -92,8 +102,16 @@ absl::StatusOr<bool> IsOneOfSeveral() {
 
 absl::StatusOr<std::shared_ptr<Job>> JoinJob(const RunSpec& spec, const Strategy& strategy, const Program& program,
                                              const TrainingData& data, const std::map<std::string, std::string>& read,
-                                             const std::optional<MachineSpeed>& speed, const FailureHandler& failed) {
-  ASSIGN_OR_RETURN(const std::optional<JobPlace> place, FindPlace(SystemEnvironment));
+                                             const std::optional<MachineSpeed>& speed, const Joining& joining) {
+  std::optional<JobPlace> place;
+  if (joining.channel != nullptr) {
+    place.emplace();
+    place->launcher = "the program's channel";
+    place->rank = joining.channel->rank;
+    place->ranks = joining.channel->ranks;
+  } else {
+    ASSIGN_OR_RETURN(place, FindPlace(SystemEnvironment));
+  }
   if (!place || place->ranks == 1) return nullptr;  // one process: its ranks are threads
   if (place->ranks != program.ranks()) {
     return FlagError(
@@ -102,12 +120,7 @@ absl::StatusOr<std::shared_ptr<Job>> JoinJob(const RunSpec& spec, const Strategy
         Counted(place->ranks, "process"), place->launcher, Counted(program.ranks(), "rank"),
         program.meshes[0].ToString(), place->ranks, place->ranks, Counted(program.ranks(), "process"));
   }
-  RETURN_IF_ERROR(CheckTls(spec, *place));
-  if (place->token.empty() && place->rank == 0) {
-    Warn("any user of this machine can take a rank of this job: set {} or {} to a secret that all ranks share",
-         kTokenVariable, kTokenFileVariable);
-  }
-  RETURN_IF_ERROR(CheckDescriptors(fmt::format("rank {} of {}", place->rank, place->ranks), DescriptorsOf(*place)));
+  if (joining.channel == nullptr) RETURN_IF_ERROR(CheckConnections(spec, *place));
   ProcessJobOptions options;
   options.rank = place->rank;
   options.ranks = place->ranks;
@@ -119,8 +132,9 @@ absl::StatusOr<std::shared_ptr<Job>> JoinJob(const RunSpec& spec, const Strategy
   options.join_timeout = milliseconds(spec.job().join_timeout() * 1000);
   options.timeout = milliseconds(spec.job().timeout() * 1000);
   options.digests = Digests(spec, strategy, program, data, read, speed);
-  options.on_failure = [rank = place->rank, failed](const absl::Status& status,
-                                                    const std::vector<FlightRecord>& records) {
+  options.channel = joining.channel;
+  options.on_failure = [rank = place->rank, failed = joining.failed](const absl::Status& status,
+                                                                     const std::vector<FlightRecord>& records) {
     KeepFlightRecords(records, status);
     failed(fmt::format("rank {}: ", rank), status);
   };

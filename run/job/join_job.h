@@ -15,6 +15,7 @@
 #include "proto/run.pb.h"
 #include "runtime/api/job/job.h"
 #include "runtime/api/rank/session_options.h"
+#include "runtime/comm/peer_channel.h"
 #include "runtime/train/trainer.h"
 
 namespace partita {
@@ -24,17 +25,28 @@ namespace partita {
 // abort it or end the process.
 using FailureHandler = std::function<void(const std::string& who, const absl::Status& status)>;
 
+// How a process takes part in a job.
+struct Joining {
+  FailureHandler failed;
+  // Of the program that embeds this one, to the other ranks; null: the job of a launcher, if one started this process.
+  std::shared_ptr<const PeerChannel> channel = nullptr;
+
+  // Whether ranks are processes, as PlanUse has it.
+  std::optional<bool> processes() const { return channel ? std::optional(channel->ranks > 1) : std::nullopt; }
+};
+
 // Whether a launcher has started this process as one of several; then its steps count votes to stop
 // (ProgramOptions::count_votes). kInvalidArgument: launchers that contradict each other.
 absl::StatusOr<bool> IsOneOfSeveral();
 
-// The job that a launcher has started this process for; null if there is none. From then on `failed` is called within a
-// second after another rank has ended. `read`: digests of what this rank read from --load or --resume, by name.
-// `speed`: the machine speed for its schedules. kInvalidArgument: launchers that contradict each other, another number
-// of ranks than the program has, ranks with different settings. kUnavailable: ranks that do not join.
+// The job of the channel, or that a launcher has started this process for; null if there is none. From then on `failed`
+// is called within a second after another rank of a launcher's job has ended. `read`: digests of what this rank read
+// from --load or --resume, by name. `speed`: the machine speed for its schedules. kInvalidArgument: launchers that
+// contradict each other, another number of ranks than the program has, ranks with different settings. kUnavailable:
+// ranks that do not join.
 absl::StatusOr<std::shared_ptr<Job>> JoinJob(const RunSpec& spec, const Strategy& strategy, const Program& program,
                                              const TrainingData& data, const std::map<std::string, std::string>& read,
-                                             const std::optional<MachineSpeed>& speed, const FailureHandler& failed);
+                                             const std::optional<MachineSpeed>& speed, const Joining& joining);
 
 // If a rank of this process stalls (StallWatch), `failed` is called. `job`: null if ranks are threads. From now on the
 // last operations of ranks are recorded if --flight-recorder asks for it.

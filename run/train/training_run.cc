@@ -119,7 +119,7 @@ absl::Status TrainingRun::BeginWhere(const Beginning& beginning) {
 }
 
 absl::Status TrainingRun::Start(std::optional<LoadedModel> loaded, const std::optional<ResumedCheckpoint>& resumed,
-                                const FailureHandler& failed, const std::vector<std::string>& predictions) {
+                                const Joining& joining, const std::vector<std::string>& predictions) {
   ASSIGN_OR_RETURN(Program program,
                    ProgramOf(spec_, plan_, {.given = GivenFormsOf(data_), .predictions = predictions}));
   ASSIGN_OR_RETURN(data_.set_results, SetResultsOf(plan_.model));
@@ -127,20 +127,20 @@ absl::Status TrainingRun::Start(std::optional<LoadedModel> loaded, const std::op
     RETURN_IF_ERROR(CheckLastBatch(*program.Find(kEvaluateEntry), data_.set_results, *data_.test));
   }
   absl::StatusOr<std::unique_ptr<Session>> session =
-      resumed ? ResumeSession(spec_, plan_, data_, std::move(program), resumed->saved, failed)
-              : StartSession(spec_, plan_, data_, std::move(program), std::move(loaded), failed);
+      resumed ? ResumeSession(spec_, plan_, data_, std::move(program), resumed->saved, joining)
+              : StartSession(spec_, plan_, data_, std::move(program), std::move(loaded), joining);
   ASSIGN_OR_RETURN(session_, std::move(session));
   return absl::OkStatus();
 }
 
 absl::StatusOr<std::unique_ptr<TrainingRun>> TrainingRun::Prepare(const RunSpec& spec, std::optional<Model> given,
-                                                                  const FailureHandler& failed,
+                                                                  const Joining& joining,
                                                                   const std::vector<std::string>& predictions) {
   RETURN_IF_ERROR(CheckCheckpointFlags(spec));
   RETURN_IF_ERROR(CheckResumeFlags(spec));
   RETURN_IF_ERROR(TrainingRecorder::CheckFlags(spec));
   std::unique_ptr<TrainingRun> run(new TrainingRun(spec));
-  ASSIGN_OR_RETURN(run->plan_, PlanRun(spec, {}, std::move(given)));
+  ASSIGN_OR_RETURN(run->plan_, PlanRun(spec, {.processes = joining.processes()}, std::move(given)));
   Model& model = run->plan_.model;
   std::vector<std::string> decays;
   WarnOfDecay(model, decays);
@@ -177,7 +177,7 @@ absl::StatusOr<std::unique_ptr<TrainingRun>> TrainingRun::Prepare(const RunSpec&
   }
   for (const std::string& passed : resumption.passed_over) run->warnings_.push_back(passed);
   for (const std::string& decay : decays) run->warnings_.push_back(decay);
-  RETURN_IF_ERROR(run->Start(std::move(loaded), resumed, failed, predictions));
+  RETURN_IF_ERROR(run->Start(std::move(loaded), resumed, joining, predictions));
   return run;
 }
 

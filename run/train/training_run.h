@@ -34,7 +34,7 @@ class TrainingRun {
   // Everything that can be rejected is rejected here, before anything is written; in a job all processes call it.
   // `model`: instead of the file that the spec names. `predictions`: values that the session can also predict.
   static absl::StatusOr<std::unique_ptr<TrainingRun>> Prepare(const RunSpec& spec, std::optional<Model> model,
-                                                              const FailureHandler& failed,
+                                                              const Joining& joining,
                                                               const std::vector<std::string>& predictions = {});
 
   const RunPlan& plan() const { return plan_; }
@@ -59,7 +59,7 @@ class TrainingRun {
   explicit TrainingRun(const RunSpec& spec) : spec_(spec) {}
   absl::Status BeginWhere(const Beginning& beginning);
   absl::Status Start(std::optional<LoadedModel> loaded, const std::optional<ResumedCheckpoint>& resumed,
-                     const FailureHandler& failed, const std::vector<std::string>& predictions);
+                     const Joining& joining, const std::vector<std::string>& predictions);
   // What the caller's options do besides: each evaluation is said and recorded, and may end training.
   TrainingOptions WatchedOptions(const std::function<void(const std::string&)>& say);
   bool IsEnough(int64_t step, const Evaluation& evaluation, const std::function<void(const std::string&)>& say);

@@ -195,14 +195,14 @@ TEST_F(Fitting, SaysWhichSettingIsWrong) {
     const Result<Session> session = TryToStart(split, std::move(settings), options);
     return session.ok() ? "" : session.error().message;
   };
-  EXPECT_THAT(error({}, {{"epoch", "3"}}), HasSubstr("Options::settings: there is no 'epoch'; did you mean 'epochs'?"));
+  EXPECT_THAT(error({}, {{"epoch", "3"}}), HasSubstr("there is no setting 'epoch'; did you mean 'epochs'?"));
   EXPECT_THAT(error({}, {{"epochs", "many"}}), HasSubstr("setting epochs: the value is 'many'; an integer"));
   EXPECT_THAT(error({.data = 2}, {{"dp", "4"}}), HasSubstr("setting dp: a field of Split or Options says it as well"));
-  EXPECT_THAT(error({}, {{"report", "r.json"}}), HasSubstr("there is no 'report'")) << "results are returned";
+  EXPECT_THAT(error({}, {{"report", "r.json"}}), HasSubstr("there is no setting 'report'")) << "results are returned";
   EXPECT_THAT(error({.search = "auto"}, {}), HasSubstr("setting search=auto needs cluster or profile"));
   EXPECT_THAT(error({.data = 2, .search = "auto"}, {}), HasSubstr("Split::search is 'auto', and the split says 2 x 1"));
   EXPECT_THAT(error({}, {{"save-every", "3"}}), HasSubstr("setting save-every=3 needs save: it says how often"));
-  EXPECT_THAT(error({}, {}, {.predict = {"logits"}, .train = false}), HasSubstr("Options::data is for Fit"));
+  EXPECT_THAT(error({}, {}, {.predict = {"logits"}, .train = false}), HasSubstr("setting data is for Fit"));
 }
 
 TEST_F(Fitting, TakesNoBatchesBesideItsFiles) {
@@ -212,7 +212,7 @@ TEST_F(Fitting, TakesNoBatchesBesideItsFiles) {
   const Result<StepResult> step =
       session.Train({{"x", {Type::kF32, {kBatch, 6}, x.data()}}, {"labels", {Type::kI32, {kBatch}, labels.data()}}});
   ASSERT_FALSE(step.ok());
-  EXPECT_THAT(step.error().message, HasSubstr("the session trains on Options::data, by Fit"));
+  EXPECT_THAT(step.error().message, HasSubstr("the session trains on the setting data, by Fit"));
 }
 
 TEST(Predicting, TakesAnyNumberOfSamplesUpToTheGraphsBatch) {

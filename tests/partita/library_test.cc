@@ -286,7 +286,7 @@ TEST(Library, WrongModelsAndSplitsAreErrors) {
   EXPECT_THAT(refusal({}, {.predict = {"logit"}}), HasSubstr("no value 'logit' to predict"));
   EXPECT_THAT(refusal({}, {.train = false}), HasSubstr("neither train nor what to predict"));
   EXPECT_THAT(refusal({}, {.memory_limit = 64}), HasSubstr("64"));
-  EXPECT_THAT(Start({}).Predict(Data(0).fields()).error().message, HasSubstr("Options::predict"));
+  EXPECT_THAT(Start({}).Predict(Data(0).fields()).error().message, HasSubstr("without values to predict"));
 }
 
 TEST(Library, ALossThatIsNotFiniteIsAnError) {
@@ -350,7 +350,7 @@ TEST(Library, EveryShippedGraphStartsWithoutSteps) {
     const Result<StepResult> trained = session->Train(zeros.fields());
     ASSERT_FALSE(trained.ok());
     EXPECT_EQ(trained.error().code, ErrorCode::kInvalidArgument);
-    EXPECT_THAT(trained.error().message, HasSubstr("Options::steps is 0; expected"));
+    EXPECT_THAT(trained.error().message, HasSubstr("setting steps is 0; expected"));
     EXPECT_TRUE(session->Evaluate(zeros.fields()).ok());
     session = Session::Start(*model, {.data = 2}, {.steps = 10});
     ASSERT_TRUE(session.ok());

@@ -198,7 +198,8 @@ ARROWS = {
                 " runtime/data/arrays runtime/data/pairs runtime/data/pictures runtime/data/text runtime/train" +
                 " run/spec run/host run/plan",
     "run/job": "runtime/base proto graph/ir graph/derive graph/schedule graph/proto_io graph/text runtime/admission" +
-               " runtime/flight_recorder runtime/api/job runtime/api/rank runtime/train run/spec run/host run/flight",
+               " runtime/flight_recorder runtime/comm runtime/api/job runtime/api/rank runtime/train run/spec run/host" +
+               " run/flight",
     "run": "runtime/base proto graph graph/ir graph/derive graph/given graph/read importer ops partitioner/choose" +
            " runtime/api runtime/checkpoint" +
            " runtime/checkpoint/sharded runtime/train runtime/train/sharded run/plan run/beginning run/job",
@@ -208,7 +209,8 @@ ARROWS = {
 
     # The library's one face.
     "partita": "runtime/base proto graph/value graph/ir graph/read graph/proto_io importer ops ops/values runtime/api" +
-               " runtime/api/rank runtime/train run run/spec run/host run/plan run/train",
+               " runtime/api/rank runtime/comm runtime/train run run/spec run/host run/job run/plan run/train",
+    "partita/c": "partita run/host",
 }
 
 def includers():

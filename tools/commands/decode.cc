@@ -95,7 +95,7 @@ absl::StatusOr<int> RunDecode(const ContextOf<RunSpec>& context) {
       ReadData(spec, model.graph, {.training = Need::kNo, .test = Need::kYes, .reads = reads, .empty_lines = true}));
   SetDecoderOptions options = DecoderOptions(spec, model.graph);
   ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
-                   StartSession(spec, plan, data, std::move(program), std::move(loaded), EndProcess));
+                   StartSession(spec, plan, data, std::move(program), std::move(loaded), {EndProcess}));
   RETURN_IF_ERROR(WarnOfAnotherGraph(spec, *session));
   const StopSignals signals;
   options.on_progress = LogProgress(*session, data.test->samples());

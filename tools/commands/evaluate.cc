@@ -58,7 +58,7 @@ absl::StatusOr<int> RunEvaluate(const ContextOf<RunSpec>& context) {
   ASSIGN_OR_RETURN(const SetResults results, SetResultsOf(model));
   RETURN_IF_ERROR(CheckLastBatch(*program.Find(kEvaluateEntry), results, *data.test));
   ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
-                   StartSession(spec, plan, data, std::move(program), std::move(loaded), EndProcess));
+                   StartSession(spec, plan, data, std::move(program), std::move(loaded), {EndProcess}));
   RETURN_IF_ERROR(WarnOfAnotherGraph(spec, *session));
   const StopSignals signals;
   ASSIGN_OR_RETURN(const auto evaluation, EvaluateSet(*session, results, data.test, &signals.flag()));

@@ -113,7 +113,7 @@ absl::StatusOr<int> RunPredict(const ContextOf<RunSpec>& context) {
   ASSIGN_OR_RETURN(Program program,
                    ProgramOf(spec, plan, {.given = GivenFormsOf(data), .predictions = {value}, .trains = false}));
   ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
-                   StartSession(spec, plan, data, std::move(program), std::move(loaded), EndProcess));
+                   StartSession(spec, plan, data, std::move(program), std::move(loaded), {EndProcess}));
   RETURN_IF_ERROR(WarnOfAnotherGraph(spec, *session));
   const StopSignals signals;
   ASSIGN_OR_RETURN(const auto predictions, PredictSet(*session, data.test, &signals.flag()));

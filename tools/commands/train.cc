@@ -76,7 +76,7 @@ void SayWhatWasSaved(const ContextOf<RunSpec>& context, std::ostream& out) {
 
 absl::StatusOr<int> RunTrain(const ContextOf<RunSpec>& context) {
   const RunSpec& spec = context.spec;
-  ASSIGN_OR_RETURN(const std::unique_ptr<TrainingRun> run, TrainingRun::Prepare(spec, std::nullopt, EndProcess));
+  ASSIGN_OR_RETURN(const std::unique_ptr<TrainingRun> run, TrainingRun::Prepare(spec, std::nullopt, {EndProcess}));
   const StopSignals signals;
   Session& session = run->session();
   RETURN_IF_ERROR(WarnOfAnotherGraph(spec, session));

@@ -29,6 +29,7 @@ constexpr std::pair<MessageKind, const char*> kNames[] = {
     {MessageKind::kCheckpointBegun, "checkpoint begun"},
     {MessageKind::kCheckpointShards, "checkpoint shards"},
     {MessageKind::kCheckpointRecord, "checkpoint record"},
+    {MessageKind::kDigests, "what ranks have in common"},
 };
 
 }  // namespace

@@ -36,6 +36,7 @@ enum class MessageKind : uint32_t {
   kCheckpointBegun,
   kCheckpointShards,
   kCheckpointRecord,
+  kDigests,
 };
 
 // "checkpoint shards"; of a number that is no kind "a message of kind 77".

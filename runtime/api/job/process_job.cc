@@ -1,11 +1,14 @@
 #include "runtime/api/job/process_job.h"
 
+#include <array>
 #include <condition_variable>
+#include <cstring>
 #include <mutex>
 #include <numeric>
 #include <utility>
 #include <vector>
 
+#include "runtime/api/job/packed_values.h"
 #include "runtime/base/exhaustion.h"
 #include "runtime/base/status.h"
 #include "runtime/comm/processes/process_world.h"
@@ -23,6 +26,9 @@ constexpr int kExchangeGroup = -1;
 
 // For the rendezvous to say why a connection ended.
 constexpr std::chrono::milliseconds kVerdictTime(500);
+
+// The first bytes over a channel.
+constexpr char kGreeting[] = "partita 1";
 
 class JobOfProcesses : public ProcessJob {
  public:
@@ -47,6 +53,7 @@ class JobOfProcesses : public ProcessJob {
     if (options_.tls && options_.token.empty()) {
       return InvalidArgument("TLS needs a token that all ranks share, and there is none");
     }
+    if (options_.channel != nullptr) return ConnectOverChannel();
     if (options_.rank == 0) RETURN_IF_ERROR(Serve());
     RETURN_IF_ERROR(Join());
     const absl::Status connected = ConnectWorld();
@@ -125,6 +132,64 @@ class JobOfProcesses : public ProcessJob {
     world.tls = options_.tls;
     world.timeout = options_.timeout;
     ASSIGN_OR_RETURN(world_, ProcessWorld::Connect(options_.rank, options_.ranks, *client_, world));
+    return Begin();
+  }
+
+  // A process may come much later than another one, and is no lost rank before it has said that it is here.
+  absl::Status ConnectOverChannel() {
+    for (int peer = 0; peer < options_.ranks; ++peer) RETURN_IF_ERROR(Greet(peer));
+    ProcessWorldOptions world;
+    world.timeout = options_.timeout;
+    ASSIGN_OR_RETURN(world_, ProcessWorld::Over(options_.channel, world));
+    RETURN_IF_ERROR(Begin());
+    PackedValues own;
+    for (const auto& [field, value] : options_.digests) {
+      own.AddText(field);
+      own.AddText(value);
+    }
+    ASSIGN_OR_RETURN(const std::vector<std::string> all, AllGather({MessageKind::kDigests, own.bytes()}));
+    return CompareAll(all);
+  }
+
+  // Of two ranks the lower one speaks first, so that it does not matter whether the channel keeps what it sends.
+  absl::Status Greet(int peer) {
+    if (peer == options_.rank) return absl::OkStatus();
+    const PeerChannel& channel = *options_.channel;
+    std::array<char, sizeof(kGreeting)> heard = {};
+    const auto send = [&] { return channel.send(peer, kGreeting, sizeof(kGreeting)); };
+    const auto receive = [&] { return channel.receive(peer, heard.data(), heard.size()); };
+    if (!(options_.rank < peer ? send() && receive() : receive() && send())) {
+      return Unavailable("rank {} does not come: the channel to it has ended", peer);
+    }
+    if (std::memcmp(heard.data(), kGreeting, sizeof(kGreeting)) == 0) return absl::OkStatus();
+    return Unavailable("rank {} does not begin as a rank of Partita does: the channel gives other bytes than were sent",
+                       peer);
+  }
+
+  // The first disagreement between rank 0 and another one; the same on all ranks.
+  static absl::Status CompareAll(const std::vector<std::string>& all) {
+    std::map<std::string, std::string> first;
+    for (size_t rank = 0; rank < all.size(); ++rank) {
+      PackedReader reader(MessageKind::kDigests, rank, all[rank]);
+      std::map<std::string, std::string> said;
+      while (!reader.AtEnd()) {
+        const std::string field = reader.NextText();
+        said[field] = reader.NextText();
+      }
+      RETURN_IF_ERROR(reader.Finish());
+      if (rank == 0) first = said;
+      std::map<std::string, std::string> fields = first;
+      fields.insert(said.begin(), said.end());
+      for (const auto& [field, value] : fields) {
+        if (first[field] == said[field]) continue;
+        return InvalidArgument("ranks do not agree on {}: rank 0 has '{}', rank {} has '{}'", field, first[field], rank,
+                               said[field]);
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status Begin() {
     std::vector<int> all(static_cast<size_t>(options_.ranks));
     std::iota(all.begin(), all.end(), 0);
     ASSIGN_OR_RETURN(exchange_, world_->CreateCommunicator(kExchangeGroup, all, options_.rank));

@@ -1,5 +1,6 @@
 // A job whose ranks are processes, one rank in each: they meet at the rendezvous, make sure that they mean the same,
-// and talk over connections of their own (runtime/comm/processes).
+// and talk over connections of their own (runtime/comm/processes); or all of it over a channel of the program that
+// embeds Partita.
 #ifndef PARTITA_RUNTIME_API_JOB_PROCESS_JOB_H_
 #define PARTITA_RUNTIME_API_JOB_PROCESS_JOB_H_
 
@@ -12,6 +13,7 @@
 
 #include "absl/status/statusor.h"
 #include "runtime/api/job/job.h"
+#include "runtime/comm/peer_channel.h"
 #include "runtime/flight_recorder/flight_record.h"
 
 namespace partita {
@@ -30,6 +32,9 @@ struct ProcessJobOptions {
   std::chrono::milliseconds timeout = std::chrono::seconds(10);  // of a rank that is silent
   // What all ranks must have in common: CompareDigests.
   std::map<std::string, std::string> digests;
+  // How the ranks reach each other, in place of a rendezvous and connections of their own: addresses, port, token, TLS
+  // and join_timeout are not used. Start waits for the other ranks as long as the channel does.
+  std::shared_ptr<const PeerChannel> channel = nullptr;
   // Called once, on a thread of the job, when it is to end because of another rank; collectives end by themselves. The
   // message names the rank, and the collectives that were under way here; with it goes what this one had done until
   // then (none: it was not connected yet).

@@ -79,6 +79,12 @@ bool PeerMemory::CanRead(int rank, const std::string& words) {
   return true;
 }
 
+std::unique_ptr<PeerMemory> PeerMemory::None(int rank, int ranks) {
+  std::unique_ptr<PeerMemory> memory(new PeerMemory(rank, ranks));
+  memory->who_reads_.assign(static_cast<size_t>(ranks), std::string(static_cast<size_t>(ranks), '0'));
+  return memory;
+}
+
 absl::StatusOr<std::unique_ptr<PeerMemory>> PeerMemory::Meet(int rank, int ranks, KeyValueStore& store, bool wanted,
                                                              std::chrono::milliseconds timeout) {
   std::unique_ptr<PeerMemory> memory(new PeerMemory(rank, ranks));

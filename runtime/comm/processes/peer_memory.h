@@ -28,6 +28,9 @@ class PeerMemory {
   static absl::StatusOr<std::unique_ptr<PeerMemory>> Meet(int rank, int ranks, KeyValueStore& store, bool wanted,
                                                           std::chrono::milliseconds timeout);
 
+  // Of ranks that do not read each other's memory.
+  static std::unique_ptr<PeerMemory> None(int rank, int ranks);
+
   // Whether each of these ranks of the world can read each other one. All ranks of the world answer the same.
   bool Connects(std::span<const int> ranks) const;
 

@@ -59,6 +59,15 @@ absl::StatusOr<std::unique_ptr<ProcessWorld>> ProcessWorld::Connect(int rank, in
   });
 }
 
+absl::StatusOr<std::unique_ptr<ProcessWorld>> ProcessWorld::Over(std::shared_ptr<const PeerChannel> channel,
+                                                                 const ProcessWorldOptions& options) {
+  return OrExhausted("connections to all ranks", [&]() -> absl::StatusOr<std::unique_ptr<ProcessWorld>> {
+    std::unique_ptr<PeerMemory> memory = PeerMemory::None(channel->rank, channel->ranks);
+    return std::unique_ptr<ProcessWorld>(new ProcessWorld(
+        std::make_unique<ProcessWorldState>(PeerMesh::Over(std::move(channel)), std::move(memory), options)));
+  });
+}
+
 absl::StatusOr<std::unique_ptr<Communicator>> ProcessWorld::CreateCommunicator(int group_id, std::vector<int> ranks,
                                                                                int rank) {
   RETURN_IF_ERROR(CheckGroup(group_id, ranks, rank, state_->mesh().size()));

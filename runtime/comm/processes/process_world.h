@@ -20,6 +20,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "runtime/comm/key_value_store.h"
+#include "runtime/comm/peer_channel.h"
 #include "runtime/comm/shared/longest_wait.h"
 #include "runtime/comm/world.h"
 
@@ -44,6 +45,9 @@ class ProcessWorld : public World {
   // agree on `tls`. It is named.
   static absl::StatusOr<std::unique_ptr<ProcessWorld>> Connect(int rank, int ranks, KeyValueStore& store,
                                                                const ProcessWorldOptions& options);
+  // The same over the embedding program's channel: the options' address, token, memory and TLS are not used.
+  static absl::StatusOr<std::unique_ptr<ProcessWorld>> Over(std::shared_ptr<const PeerChannel> channel,
+                                                            const ProcessWorldOptions& options);
   // Says good-bye; the others go on without this rank. Communicators must be gone.
   ~ProcessWorld() override;
 

@@ -105,7 +105,37 @@ absl::StatusOr<std::unique_ptr<ByteStream>> MakeStream(Guest guest, bool is_lowe
   return std::make_unique<TcpStream>(std::move(guest.socket));
 }
 
+// The connection to one rank of a channel.
+class ChannelStream : public ByteStream {
+ public:
+  ChannelStream(std::shared_ptr<const PeerChannel> channel, int rank) : channel_(std::move(channel)), rank_(rank) {}
+
+  bool Write(std::span<const char> head, std::span<const char> body) override { return Send(head) && Send(body); }
+  bool Read(std::span<char> to) override { return to.empty() || channel_->receive(rank_, to.data(), to.size()); }
+  void Close() override { channel_->close(rank_); }
+  bool may_damage() const override { return false; }
+
+ private:
+  bool Send(std::span<const char> bytes) const {
+    return bytes.empty() || channel_->send(rank_, bytes.data(), bytes.size());
+  }
+
+  const std::shared_ptr<const PeerChannel> channel_;
+  const int rank_;
+};
+
 }  // namespace
+
+std::unique_ptr<PeerMesh> PeerMesh::Over(std::shared_ptr<const PeerChannel> channel) {
+  std::unique_ptr<PeerMesh> mesh(new PeerMesh(channel->rank));
+  for (int peer = 0; peer < channel->ranks; ++peer) {
+    mesh->links_.push_back(
+        peer == channel->rank
+            ? nullptr
+            : std::make_unique<PeerLink>(std::make_unique<ChannelStream>(channel, peer), ConnectionSeeds()));
+  }
+  return mesh;
+}
 
 absl::StatusOr<std::unique_ptr<PeerMesh>> PeerMesh::Connect(int rank, int size, KeyValueStore& store,
                                                             const PeerMeshOptions& options) {

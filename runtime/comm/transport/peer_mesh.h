@@ -19,6 +19,7 @@
 #include "absl/status/statusor.h"
 #include "runtime/admission/door.h"
 #include "runtime/comm/key_value_store.h"
+#include "runtime/comm/peer_channel.h"
 #include "runtime/comm/transport/passage.h"
 #include "runtime/comm/transport/peer_link.h"
 
@@ -40,6 +41,8 @@ class PeerMesh {
   // has another token, or does not agree on TLS. It is named.
   static absl::StatusOr<std::unique_ptr<PeerMesh>> Connect(int rank, int size, KeyValueStore& store,
                                                            const PeerMeshOptions& options);
+  // The same over what the embedding program has connected.
+  static std::unique_ptr<PeerMesh> Over(std::shared_ptr<const PeerChannel> channel);
   ~PeerMesh();
 
   int rank() const { return rank_; }
