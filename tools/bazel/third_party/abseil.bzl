@@ -65,6 +65,8 @@ _ABSEIL = [
     "time_zone",
 ]
 
-ABSEIL_STATIC = ["-Wl,--start-group"] + ["-l:libabsl_%s.a" % name for name in _ABSEIL] + ["-Wl,--end-group", "-pthread"]
+ABSEIL_ARCHIVES = ["libabsl_%s.a" % name for name in _ABSEIL]
+
+ABSEIL_STATIC = ["-Wl,--start-group"] + ["-l:" + archive for archive in ABSEIL_ARCHIVES] + ["-Wl,--end-group", "-pthread"]
 
 ABSEIL_SHARED = ["-Wl,--as-needed"] + ["-labsl_" + name for name in _ABSEIL] + ["-pthread"]

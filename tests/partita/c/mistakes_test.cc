@@ -1,0 +1,266 @@
+// The C interface refuses wrong callers with a status and a sentence, and changes nothing of theirs.
+#include <dlpack/dlpack.h>
+#include <gmock/gmock.h>
+
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include "partita/c/partita.h"
+
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr char kModel[] = R"(
+schema_version: 1 name: "line" loss: "loss" optimizer {} learning_rate { schedule: "constant" base: 0.1 }
+nodes { name: "x" op: "input" attributes { name: "shape" integers { values: [4, 3] } } }
+nodes { name: "label" op: "input" attributes { name: "shape" integers { values: 4 } } attributes { name: "dtype" text: "i32" } }
+nodes { name: "w" op: "parameter" attributes { name: "shape" integers { values: [3, 2] } }
+  attributes { name: "initializer" text: "glorot_uniform" } }
+nodes { name: "y" op: "matmul" inputs: ["x", "w"] }
+nodes { name: "loss" op: "softmax_cross_entropy" inputs: ["y", "label"] }
+)";
+
+// The code and the message of an error, which is freed.
+struct Refusal {
+  partita_code code = PARTITA_OK;
+  std::string message;
+};
+Refusal Of(partita_error* error) {
+  Refusal refusal{partita_error_code(error), partita_error_message(error)};
+  partita_error_free(error);
+  return refusal;
+}
+
+// A struct of the interface as a caller begins it.
+template <typename T>
+T Sized() {
+  T made = {};
+  made.size = sizeof(T);
+  return made;
+}
+
+class CInterface : public ::testing::Test {
+ protected:
+  void SetUp() override { ASSERT_EQ(Of(partita_model_from_text(kModel, &model_)).message, ""); }
+  void TearDown() override {
+    partita_session_free(session_);
+    partita_model_free(model_);
+  }
+
+  Refusal Start(const char* settings, bool predict_only = false) {
+    const char* const values[] = {"y"};
+    auto options = Sized<partita_session_options>();
+    options.settings = settings;
+    options.values = values;
+    options.value_count = 1;
+    options.predict_only = predict_only ? 1 : 0;
+    return Of(partita_session_start(model_, &options, &session_));
+  }
+  std::vector<partita_tensor> Batch() {
+    return {{sizeof(partita_tensor), "x", PARTITA_F32, 2, shape_, x_.data()},
+            {sizeof(partita_tensor), "label", PARTITA_I32, 1, shape_, labels_.data()}};
+  }
+  Refusal Train(const std::vector<partita_tensor>& batch, partita_step* step = nullptr) {
+    return Of(partita_session_train(session_, batch.data(), batch.size(), step));
+  }
+
+  partita_model* model_ = nullptr;
+  partita_session* session_ = nullptr;
+  int64_t shape_[2] = {4, 3};
+  std::vector<float> x_ = std::vector<float>(12, 0.5F);
+  std::vector<int32_t> labels_ = {0, 1, 0, 1};
+};
+
+TEST_F(CInterface, NullsAreNamed) {
+  partita_model* model = model_;
+  EXPECT_EQ(Of(partita_model_from_file(nullptr, nullptr, &model)).message, "path is NULL");
+  EXPECT_EQ(Of(partita_model_from_text(kModel, nullptr)).message, "model is NULL");
+  EXPECT_EQ(Of(partita_session_start(nullptr, nullptr, &session_)).message, "model is NULL");
+  EXPECT_EQ(Of(partita_session_train(nullptr, nullptr, 0, nullptr)).message, "session is NULL");
+  EXPECT_EQ(model, model_);
+  EXPECT_EQ(partita_values_count(nullptr), 0U);
+  EXPECT_EQ(partita_model_field_count(nullptr), 0U);
+  partita_error_free(nullptr);
+  partita_values_free(nullptr);
+  partita_session_free(nullptr);
+  partita_model_free(nullptr);
+  ASSERT_EQ(Start("").message, "");
+  EXPECT_EQ(Of(partita_session_train(session_, nullptr, 1, nullptr)).message, "batch is NULL");
+  EXPECT_EQ(Of(partita_session_save(session_, nullptr)).message, "path is NULL");
+  EXPECT_EQ(Of(partita_session_predict(session_, nullptr, 0, nullptr)).message, "values is NULL");
+  auto batch = Batch();
+  batch[1].name = nullptr;
+  EXPECT_EQ(Train(batch).message, "batch[1].name is NULL");
+  batch = Batch();
+  batch[0].shape = nullptr;
+  EXPECT_THAT(Train(batch).message, HasSubstr("tensor 'x' has rank 2 and no shape"));
+  batch = Batch();
+  batch[0].data = nullptr;
+  EXPECT_THAT(Train(batch).message, HasSubstr("field 'x': given is no data"));
+}
+
+TEST_F(CInterface, WhatWasFreedIsRefused) {
+  ASSERT_EQ(Start("").message, "");
+  partita_session* const freed = std::exchange(session_, nullptr);
+  partita_session_free(freed);
+  partita_session_free(freed);
+  const Refusal again = Of(partita_session_train(freed, Batch().data(), 2, nullptr));
+  EXPECT_EQ(again.code, PARTITA_MISUSE);
+  EXPECT_EQ(again.message, "there is no such session; it was freed, or never made");
+  EXPECT_EQ(Of(partita_session_interrupt(freed)).code, PARTITA_MISUSE);
+  int never = 0;
+  EXPECT_EQ(Of(partita_session_cancel(reinterpret_cast<partita_session*>(&never))).code, PARTITA_MISUSE);
+  // A session outlives its model.
+  ASSERT_EQ(Start("").message, "");
+  partita_model_free(std::exchange(model_, nullptr));
+  EXPECT_EQ(Train(Batch()).message, "");
+}
+
+TEST_F(CInterface, SizesOfStructsAreOfTheCallersVersion) {
+  ASSERT_EQ(Start("").message, "");
+  auto batch = Batch();
+  batch[0].size = 0;
+  EXPECT_EQ(Train(batch).message, "the size of batch[0] is 0; expected the sizeof of its type, 40 or more");
+  partita_step step = {};
+  EXPECT_THAT(Train(Batch(), &step).message, HasSubstr("the size of step is 0; expected"));
+
+  // A later header has more members: those that are 0 mean nothing, others are not known here.
+  struct Later {
+    partita_tensor tensor;
+    int64_t more;
+  };
+  std::vector<Later> later;
+  for (const partita_tensor& tensor : Batch()) later.push_back({tensor, 0});
+  for (Later& one : later) one.tensor.size = sizeof(Later);
+  struct LaterStep {
+    partita_step step;
+    int64_t more;
+  } grown = {{}, -7};
+  grown.step.size = sizeof(grown);
+  EXPECT_EQ(Of(partita_session_train(session_, &later[0].tensor, 2, &grown.step)).message, "");
+  EXPECT_GT(grown.step.loss, 0);
+  EXPECT_EQ(grown.step.size, sizeof(LaterStep));
+  EXPECT_EQ(grown.more, -7);
+  later[1].more = 1;
+  EXPECT_EQ(Of(partita_session_train(session_, &later[0].tensor, 2, nullptr)).message,
+            "batch[1] has a member that this version of the library, 0.2.0, does not know");
+}
+
+TEST_F(CInterface, AWrongBatchIsAnErrorOfItsCallAlone) {
+  ASSERT_EQ(Start("dp = 2").message, "");
+  auto first = Sized<partita_step>(), step = Sized<partita_step>();
+  auto batch = Batch();
+  batch[0].type = 9;
+  EXPECT_THAT(Train(batch).message, HasSubstr("tensor 'x' has type 9; expected one of partita_type"));
+  batch = Batch();
+  batch[0].name = "y";
+  EXPECT_EQ(Train(batch).code, PARTITA_INVALID_ARGUMENT);
+  batch = Batch();
+  batch[1].name = "x";
+  EXPECT_EQ(Train(batch).message, "field 'x' is in the batch twice");
+  labels_[3] = 2;
+  step.loss = -1;
+  EXPECT_THAT(Train(Batch(), &step).message, HasSubstr("label"));
+  EXPECT_EQ(step.loss, -1) << "out-parameters are left as they were";
+  labels_[3] = 1;
+  EXPECT_EQ(Train(Batch(), &first).message, "");
+  EXPECT_GT(first.loss, 0);
+}
+
+TEST_F(CInterface, SettingsAreLinesOrJsonAndEachIsChecked) {
+  EXPECT_THAT(Start("dp == 2").message, HasSubstr("the settings: line 1"));
+  EXPECT_THAT(Start("dpp = 2").message, HasSubstr("there is no setting 'dpp'; did you mean 'dp'?"));
+  EXPECT_THAT(Start("dp = 0").message, HasSubstr("setting dp: "));
+  EXPECT_THAT(Start(R"({"dp": "two"})").message, HasSubstr("setting dp: "));
+  EXPECT_THAT(Start(R"({"dp": 2)").message, HasSubstr("the settings: "));
+  EXPECT_THAT(Start("dp = 9").message, HasSubstr("9"));
+  EXPECT_EQ(session_, nullptr);
+  EXPECT_THAT(Start("data = \"x\"", /*predict_only=*/true).message, HasSubstr("not to train"));
+  EXPECT_EQ(Start(R"( {"dp": 2, "mp": 1, "seed": 7, "precision": "f64"})").message, "");
+}
+
+TEST_F(CInterface, OneCallAtATime) {
+  ASSERT_EQ(Start("").message, "");
+  std::atomic<int> done{0}, refused{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 50; ++i) {
+        auto step = Sized<partita_step>();
+        const Refusal refusal = Train(Batch(), &step);
+        EXPECT_TRUE(refusal.code == PARTITA_OK || refusal.code == PARTITA_MISUSE) << refusal.message;
+        (refusal.code == PARTITA_OK ? done : refused) += 1;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(done + refused, 200);
+  EXPECT_GE(done, 50);
+}
+
+TEST_F(CInterface, CancelIsFinalAndFreeingIsSafeMeanwhile) {
+  ASSERT_EQ(Start("").message, "");
+  std::thread other([this] {
+    while (Train(Batch()).code == PARTITA_OK) {
+    }
+  });
+  EXPECT_EQ(Of(partita_session_cancel(session_)).message, "");
+  other.join();
+  EXPECT_EQ(Train(Batch()).code, PARTITA_CANCELLED);
+}
+
+TEST_F(CInterface, TensorsOfDlpackAreTakenAsTheyLie) {
+  DLTensor tensor = {};
+  tensor.data = x_.data();
+  tensor.device = {kDLCPU, 0};
+  tensor.ndim = 2;
+  tensor.dtype = {kDLFloat, 32, 1};
+  tensor.shape = shape_;
+  auto view = Sized<partita_tensor>();
+  ASSERT_EQ(Of(partita_tensor_from_dlpack("x", &tensor, &view)).message, "");
+  EXPECT_EQ(view.data, x_.data());
+  EXPECT_EQ(view.shape, shape_);
+  EXPECT_EQ(view.type, PARTITA_F32);
+  tensor.byte_offset = 8;
+  int64_t strides[2] = {3, 1};
+  tensor.strides = strides;
+  ASSERT_EQ(Of(partita_tensor_from_dlpack("x", &tensor, &view)).message, "");
+  EXPECT_EQ(view.data, x_.data() + 2);
+  strides[0] = 1, strides[1] = 4;
+  EXPECT_EQ(Of(partita_tensor_from_dlpack("x", &tensor, &view)).message,
+            "tensor 'x' is not dense and row-major; copy it first");
+  tensor.strides = nullptr;
+  tensor.dtype.bits = 16;
+  EXPECT_THAT(Of(partita_tensor_from_dlpack("x", &tensor, &view)).message, HasSubstr("expected f32, f64, i32 or u8"));
+  tensor.dtype.bits = 32;
+  tensor.device.device_type = kDLCUDA;
+  EXPECT_THAT(Of(partita_tensor_from_dlpack("x", &tensor, &view)).message, HasSubstr("expected host memory"));
+}
+
+TEST_F(CInterface, ValuesLiveAsLongAsTheirTensors) {
+  ASSERT_EQ(Start("", /*predict_only=*/true).message, "");
+  const auto batch = Batch();
+  partita_values* values = nullptr;
+  ASSERT_EQ(Of(partita_session_predict(session_, batch.data(), 1, &values)).message, "");
+  ASSERT_EQ(partita_values_count(values), 1U);
+  auto found = Sized<partita_tensor>();
+  EXPECT_EQ(Of(partita_values_find(values, "z", &found)).message, "there is no value 'z'");
+  EXPECT_EQ(Of(partita_values_get(values, 1, &found)).message, "index is 1; there are 1 values");
+  ASSERT_EQ(Of(partita_values_find(values, "y", &found)).message, "");
+  ASSERT_EQ(found.rank, 2);
+  void* exported = nullptr;
+  ASSERT_EQ(Of(partita_values_to_dlpack(values, 0, &exported)).message, "");
+  auto* const tensor = static_cast<DLManagedTensor*>(exported);
+  EXPECT_EQ(tensor->dl_tensor.data, found.data);
+  partita_values_free(values);
+  EXPECT_EQ(Of(partita_values_get(values, 0, &found)).code, PARTITA_MISUSE);
+  EXPECT_EQ(tensor->dl_tensor.ndim, 2);
+  EXPECT_EQ(tensor->dl_tensor.shape[0] * tensor->dl_tensor.shape[1], 8);
+  const float* const y = static_cast<const float*>(tensor->dl_tensor.data);
+  EXPECT_EQ(y[0], y[2]) << "equal rows";
+  tensor->deleter(tensor);
+}
+
+}  // namespace
