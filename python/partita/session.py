@@ -1,0 +1,390 @@
+"""Models and sessions over the compiled library; arrays are numpy's."""
+
+import ctypes
+import dataclasses
+import json
+import os
+import tempfile
+
+import numpy
+
+from partita import _interface, library
+
+_TYPES = {
+    _interface.F32: numpy.dtype("float32"),
+    _interface.F64: numpy.dtype("float64"),
+    _interface.I32: numpy.dtype("int32"),
+    _interface.U8: numpy.dtype("uint8"),
+}
+_CODES = {dtype: code for code, dtype in _TYPES.items()}
+
+
+@dataclasses.dataclass(frozen=True)
+class Field:
+    """What a batch has to contain: an array of this type and shape, whose first size is the batch."""
+
+    dtype: numpy.dtype
+    shape: tuple
+
+
+@dataclasses.dataclass(frozen=True)
+class Step:
+    """The result of a step: its loss, and further metrics by name."""
+
+    loss: float
+    metrics: dict
+
+
+@dataclasses.dataclass(frozen=True)
+class Progress:
+    """Where a run stands: steps done and of the whole run, epochs passed, loss and metrics of the last step."""
+
+    step: int
+    steps: int
+    epoch: float
+    loss: float
+    learning_rate: float
+    samples_per_second: float
+    metrics: dict
+
+
+@dataclasses.dataclass(frozen=True)
+class Epoch:
+    """An epoch that ended: means over its steps, and of the test set, if there is one (else None and {})."""
+
+    number: int
+    loss: float
+    metrics: dict
+    test_loss: float | None
+    test_metrics: dict
+    seconds: float
+
+
+def _metrics(struct, prefix=""):
+    count = getattr(struct, prefix + "metric_count")
+    names, values = getattr(struct, prefix + "metric_names"), getattr(struct, prefix + "metric_values")
+    return {names[m].decode(): values[m] for m in range(count)}
+
+
+class _Handle:
+    """An object of the library, which frees it."""
+
+    def __init__(self, free):
+        self.address = ctypes.c_void_p()
+        self._free = free
+
+    def __del__(self):
+        self.close()
+
+    def close(self):
+        if self.address:
+            library.ask(self._free, self.address)
+            self.address = ctypes.c_void_p()
+
+
+def _array(name, given, dtype):
+    """The array as the library takes it: dense, of the field's type where that loses nothing."""
+    given = numpy.asarray(given)
+    if dtype is None:
+        dtype = given.dtype if given.dtype in _CODES else None
+    elif given.dtype != dtype:
+        integers = given.dtype.kind in "iub" and dtype.kind in "iu"
+        floats = given.dtype.kind == "f" and dtype.kind == "f"
+        if not (integers or floats):
+            dtype = None
+        elif integers and given.size and not (
+            numpy.iinfo(dtype).min <= given.min() and given.max() <= numpy.iinfo(dtype).max
+        ):
+            raise library.InvalidArgument(f"field '{name}' has numbers from {given.min()} to {given.max()}; expected "
+                                          f"those of {dtype}")
+    if dtype is None:
+        raise library.InvalidArgument(f"field '{name}' is an array of {given.dtype}; expected one that can be taken as "
+                                      "float32, float64, int32 or uint8")
+    return numpy.ascontiguousarray(given, dtype=dtype)
+
+
+class _Batch:
+    """Arrays as tensors of the interface; they live as long as this."""
+
+    def __init__(self, fields, types):
+        self.arrays = {name: _array(name, given, types.get(name)) for name, given in fields.items()}
+        self.tensors = (_interface.Tensor * len(fields))()
+        self.shapes = []
+        for tensor, (name, array) in zip(self.tensors, self.arrays.items(), strict=True):
+            self.shapes.append((ctypes.c_int64 * array.ndim)(*array.shape))
+            tensor.size = ctypes.sizeof(_interface.Tensor)
+            tensor.name = name.encode()
+            tensor.type = _CODES[array.dtype]
+            tensor.rank = array.ndim
+            tensor.shape = self.shapes[-1]
+            tensor.data = array.ctypes.data
+
+    def __len__(self):
+        return len(self.tensors)
+
+
+class _Values(_Handle):
+    """Tensors that the library returned; arrays of them keep them alive and copy nothing."""
+
+    def __init__(self):
+        super().__init__("partita_values_free")
+
+    def arrays(self):
+        return dict(self._array(index) for index in range(library.ask("partita_values_count", self.address)))
+
+    def _array(self, index):
+        tensor = library.made(_interface.Tensor)
+        library.call("partita_values_get", self.address, index, ctypes.byref(tensor))
+        shape = tuple(tensor.shape[d] for d in range(tensor.rank))
+        dtype = _TYPES[tensor.type]
+        count = int(numpy.prod(shape, dtype=numpy.int64))
+        if count == 0:
+            return tensor.name.decode(), numpy.empty(shape, dtype)
+        memory = (ctypes.c_byte * (count * dtype.itemsize)).from_address(tensor.data)
+        memory.values = self
+        return tensor.name.decode(), numpy.frombuffer(memory, dtype).reshape(shape)
+
+
+class Model:
+    """A graph with its loss and optimizer, from a file (.pbtxt, .textproto, .pb) or an exported program of PyTorch
+    (.pt2). It never changes.
+
+    loss: of a .pt2 that returns predictions: "cross_entropy", "mse", "l1" or "bce_with_logits".
+    frozen_statistics: batch norms of a .pt2 may be those of a module in evaluation, and keep their statistics.
+    """
+
+    def __init__(self, path, *, loss=None, frozen_statistics=False):
+        options = library.made(
+            _interface.ImportOptions,
+            loss=None if loss is None else loss.encode(),
+            frozen_statistics=int(frozen_statistics),
+        )
+        self._handle = _Handle("partita_model_free")
+        library.call(
+            "partita_model_from_file", os.fsencode(path), ctypes.byref(options), ctypes.byref(self._handle.address)
+        )
+
+    @classmethod
+    def parse(cls, text):
+        """The model of a .pbtxt file's text."""
+        return cls._by("partita_model_from_text", text.encode())
+
+    @classmethod
+    def _by(cls, function, *arguments):
+        model = cls.__new__(cls)
+        model._handle = _Handle("partita_model_free")
+        library.call(function, *arguments, ctypes.byref(model._handle.address))
+        return model
+
+    def with_batch(self, batch):
+        """The same model for batches of another size."""
+        return self._by("partita_model_with_batch", self._handle.address, batch)
+
+    @property
+    def fields(self):
+        """What a batch of training contains, by name."""
+        fields = {}
+        for index in range(library.ask("partita_model_field_count", self._handle.address)):
+            field = library.made(_interface.Tensor)
+            library.call("partita_model_field", self._handle.address, index, ctypes.byref(field))
+            shape = tuple(field.shape[d] for d in range(field.rank))
+            fields[field.name.decode()] = Field(_TYPES[field.type], shape)
+        return fields
+
+
+def _text(value):
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+class Session:
+    """A model at work on its ranks. Use it in a `with` block, or close() it.
+
+    predict: names of the values that predict() returns.
+    train: False: only for predictions, without memory for gradients and optimizer.
+    settings: any flag of `trainer train` (docs/reference/flags.md), with _ for -: dp=2, mp=2, threads=1, batch=64,
+        search="auto", ranks=2, precision="bf16", device="cuda", data="photos", epochs=5, checkpoint="folder".
+
+    A session runs one call at a time, but interrupt() and cancel() may be called from any thread. A wrong batch is an
+    error of its call alone.
+    """
+
+    def __init__(self, model, *, predict=(), train=True, **settings):
+        named = {name.replace("_", "-"): _text(value) for name, value in settings.items() if value is not None}
+        values = [name.encode() for name in predict]
+        options = library.made(
+            _interface.SessionOptions,
+            settings=json.dumps(named).encode(),
+            values=(ctypes.c_char_p * len(values))(*values),
+            value_count=len(values),
+            predict_only=int(not train),
+        )
+        self._types = {name: field.dtype for name, field in model.fields.items()}
+        if settings.get("precision") == "f64":
+            wide = numpy.dtype("float64")
+            self._types = {name: wide if dtype.kind == "f" else dtype for name, dtype in self._types.items()}
+        self._handle = _Handle("partita_session_free")
+        library.call(
+            "partita_session_start", model._handle.address, ctypes.byref(options), ctypes.byref(self._handle.address)
+        )
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def close(self):
+        """Ends the ranks. Every later call raises Misuse or InvalidArgument."""
+        self._handle.close()
+
+    def step(self, **fields):
+        """Trains one step over a whole batch, one array for each field of the model."""
+        return self._step("partita_session_train", fields)
+
+    def evaluate(self, **fields):
+        """The same without training: batch norm by its running statistics, no dropout."""
+        return self._step("partita_session_evaluate", fields)
+
+    def _step(self, function, fields):
+        batch, step = _Batch(fields, self._types), library.made(_interface.Step)
+        library.call(function, self._handle.address, batch.tensors, len(batch), ctypes.byref(step))
+        return Step(step.loss, _metrics(step))
+
+    def predict(self, **fields):
+        """The values that the session was started for, by name: arrays without a copy. Labels are not needed; a batch
+        may have fewer samples than the model's.
+        """
+        return self._values("partita_session_predict", fields)
+
+    def compute(self, entry, **fields):
+        """The results, by name, of an entry point that the graph defines."""
+        return self._values("partita_session_compute", fields, entry.encode())
+
+    def _values(self, function, fields, *before):
+        batch, values = _Batch(fields, self._types), _Values()
+        library.call(
+            function, self._handle.address, *before, batch.tensors, len(batch), ctypes.byref(values.address)
+        )
+        return values.arrays()
+
+    def fit(self, *, on_progress=None, on_epoch=None, progress_seconds=2, deadline_seconds=0):
+        """Trains on the setting `data` to the end of the run, with checkpoints and saved models as the settings say.
+
+        on_progress: called with a Progress every `progress_seconds`; a result that is False ends the call.
+        on_epoch: called with an Epoch after each.
+        deadline_seconds: ends the call after the steps in flight; 0: none.
+
+        The epochs that ended in this call. One that was stopped, by these or by interrupt() or Ctrl-C, is continued by
+        the next one.
+        """
+        epochs, raised = [], []
+
+        def guarded(call):
+            try:
+                return call()
+            except BaseException as error:  # ctypes would print it and go on
+                raised.append(error)
+                return False
+
+        def progress(user, report):
+            of = report.contents
+            told = Progress(
+                of.step, of.steps, of.epoch, of.loss, of.learning_rate, of.samples_per_second, _metrics(of)
+            )
+            return 0 if guarded(lambda: on_progress and on_progress(told)) is False or raised else 1
+
+        def epoch(user, report):
+            of = report.contents
+            tested = of.test_loss if of.is_tested else None
+            epochs.append(Epoch(of.number, of.loss, _metrics(of), tested, _metrics(of, "test_"), of.seconds))
+            guarded(lambda: on_epoch and on_epoch(epochs[-1]))
+            if raised:
+                self.interrupt()
+
+        options = library.made(
+            _interface.FitOptions,
+            on_progress=_interface.ProgressFunction(progress),
+            on_epoch=_interface.EpochFunction(epoch),
+            progress_seconds=progress_seconds,
+            deadline_seconds=deadline_seconds,
+        )
+        library.call("partita_session_fit", self._handle.address, ctypes.byref(options), None)
+        if raised:
+            raise raised[0]
+        return epochs
+
+    def interrupt(self):
+        """From any thread: ends the fit() in progress after the steps in flight; the session stays usable."""
+        library.call("partita_session_interrupt", self._handle.address)
+
+    def cancel(self):
+        """From any thread, and final: the running step and every later call raise Cancelled."""
+        library.call("partita_session_cancel", self._handle.address)
+
+    def save(self, path):
+        """Writes all states as `trainer train --save` does (.safetensors)."""
+        library.call("partita_session_save", self._handle.address, os.fsencode(path))
+
+    def load(self, path):
+        """Reads such a file; training continues bitwise as if it had not been stopped."""
+        library.call("partita_session_load", self._handle.address, os.fsencode(path))
+
+    def load_weights(self, path):
+        """Reads only what predictions need; optimizer and step do not change."""
+        library.call("partita_session_load_weights", self._handle.address, os.fsencode(path))
+
+    @property
+    def states(self):
+        """The names of parameters, running statistics and what the optimizer keeps."""
+        count = ctypes.c_size_t()
+        library.call("partita_session_state_count", self._handle.address, ctypes.byref(count))
+        names = []
+        for index in range(count.value):
+            name = ctypes.c_char_p()
+            library.call("partita_session_state_name", self._handle.address, index, ctypes.byref(name))
+            names.append(name.value.decode())
+        return names
+
+    def read(self, state):
+        """The whole array of a state."""
+        values = _Values()
+        library.call("partita_session_read", self._handle.address, state.encode(), ctypes.byref(values.address))
+        return values.arrays()[state]
+
+    def write(self, state, array):
+        """Sets a state; shape and type are the state's."""
+        batch = _Batch({state: array}, {})
+        library.call("partita_session_write", self._handle.address, batch.tensors)
+
+
+def _split(split, devices):
+    """The settings of a split: a dict of them, "auto" or another kind of search, or the path of a strategy."""
+    if split is None:
+        return {} if devices is None else {"dp": devices}
+    if isinstance(split, dict):
+        return dict(split)
+    if os.path.exists(split):
+        return {"strategy": split}
+    return {"search": split, "ranks": devices}
+
+
+def fit(model, data, *, split=None, devices=None, predict=(), loss=None, on_progress=None, on_epoch=None, **settings):
+    """Trains a model to the end of the run, and returns its session.
+
+    model: a Model, or the path of a graph or of an exported program (.pt2; `loss` as of Model).
+    data: a path that `trainer train --data` takes, or a dict of arrays by field; the first size of each is the number of
+        samples. Names that begin with "train/" and "test/" are those of two sets.
+    split: "auto" finds the fastest split over `devices` ranks, by default all cores; {"dp": 2, "mp": 2} is one by
+        rule, and a path names a strategy. None: one rank, or `devices` replicas.
+    settings: as of Session: epochs=3, batch=64, learning_rate=0.1, save="model.safetensors".
+    """
+    if not isinstance(model, Model):
+        model = Model(model, loss=loss)
+    with tempfile.TemporaryDirectory(prefix="partita-") as folder:
+        if isinstance(data, dict):
+            named = {name if "/" in name else "train/" + name: numpy.asarray(array) for name, array in data.items()}
+            data = os.path.join(folder, "data.npz")
+            numpy.savez(data, **named)
+        session = Session(model, predict=predict, data=data, **_split(split, devices), **settings)
+        session.epochs = session.fit(on_progress=on_progress, on_epoch=on_epoch)
+    return session

@@ -1,0 +1,162 @@
+"""The Python package over the compiled library: what it trains and predicts is what the trainer does, and what a caller
+does wrong is an exception with a sentence."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+
+sys.path[:0] = [os.path.abspath("python"), os.path.abspath("../python_wheels/site")]
+os.environ["PARTITA_LIBRARY"] = os.path.abspath("partita/c/libpartita.so.0")
+
+import numpy  # noqa: E402
+
+import partita  # noqa: E402
+
+TRAINER = os.path.abspath("tools/trainer")
+GRAPH = "tools/models/examples/mlp.pbtxt"
+
+
+class SessionTest(unittest.TestCase):
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        random = numpy.random.default_rng(3)
+        self.images = random.standard_normal((96, 28, 28, 1), dtype=numpy.float32)
+        self.labels = random.integers(0, 10, 96)
+        self.batch = {"images": self.images[:32], "labels": self.labels[:32]}
+        self.model = partita.Model(GRAPH).with_batch(32)
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def bytes_of(self, name):
+        with open(self.path(name), "rb") as file:
+            return file.read()
+
+    def test_a_model_says_what_a_batch_contains(self):
+        fields = self.model.fields
+        self.assertEqual({name: (str(f.dtype), f.shape) for name, f in fields.items()},
+                         {"images": ("float32", (32, 28, 28, 1)), "labels": ("int32", (32,))})
+        with open(GRAPH) as file:
+            self.assertEqual(partita.Model.parse(file.read()).fields["labels"].shape, (64,))
+
+    def test_training_gives_the_bits_of_the_trainer(self):
+        numpy.savez(self.path("set.npz"), **{"train/images": self.images, "train/labels": self.labels.astype("int32")})
+        common = {"epochs": 2, "batch": 32, "dp": 2, "threads": 1, "deterministic": True}
+        flags = [f"--{name}={str(value).lower()}" for name, value in common.items()]
+        done = subprocess.run([TRAINER, "train", *flags, "--data=" + self.path("set.npz"),
+                               "--save=" + self.path("a.safetensors"), GRAPH], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        told = []
+        session = partita.fit(GRAPH, {"images": self.images, "labels": self.labels.astype("int32")}, split={"dp": 2},
+                              save=self.path("b.safetensors"), on_epoch=told.append,
+                              **{name: value for name, value in common.items() if name != "dp"})
+        self.assertEqual(told, session.epochs)
+        self.assertEqual([epoch.number for epoch in told], [1, 2])
+        trained = {}
+        for name in ("a", "b"):
+            with partita.Session(self.model, train=False, predict=["classifier/bias"], threads=1) as reader:
+                reader.load_weights(self.path(name + ".safetensors"))
+                trained[name] = {state: reader.read(state).copy() for state in reader.states}
+        self.assertGreater(len(trained["a"]), 5)
+        for state, array in trained["a"].items():
+            numpy.testing.assert_array_equal(array, trained["b"][state], state)
+
+    def test_steps_learn_and_a_saved_session_continues_bitwise(self):
+        with partita.Session(self.model, threads=1, steps=20) as session:
+            losses = [session.step(**self.batch).loss for _ in range(10)]
+            self.assertLess(losses[-1], losses[0])
+            session.save(self.path("half.safetensors"))
+            rest = [session.step(**self.batch) for _ in range(5)]
+            self.assertEqual(list(rest[0].metrics), ["accuracy"])
+        with partita.Session(self.model, threads=1, steps=20) as session:
+            session.load(self.path("half.safetensors"))
+            self.assertEqual([session.step(**self.batch) for _ in range(5)], rest)
+            self.assertIsInstance(session.evaluate(**self.batch).loss, float)
+
+    def test_predictions_are_arrays_that_outlive_their_session(self):
+        with partita.Session(self.model, predict=["classifier/bias"], dp=2, threads=1, steps=1) as session:
+            logits = session.predict(images=self.images[:5])["classifier/bias"]
+            whole = session.predict(images=self.images[:32].astype("float64"))["classifier/bias"]
+            weights = session.read("classifier/matmul/weights")
+            session.write("classifier/matmul/weights", weights * 0)
+            zero = session.predict(images=self.images[:5])["classifier/bias"]
+        self.assertEqual((logits.shape, logits.dtype), ((5, 10), numpy.float32))
+        numpy.testing.assert_array_equal(logits, whole[:5])
+        numpy.testing.assert_array_equal(zero, numpy.zeros((5, 10)))
+        self.assertTrue(weights.any())
+
+    def test_mistakes_are_exceptions(self):
+        def refused(kind, call, *words):
+            with self.assertRaises(kind) as raised:
+                call()
+            self.assertIsInstance(raised.exception, partita.Error)
+            for word in words:
+                self.assertIn(word, str(raised.exception))
+
+        refused(partita.InvalidArgument, lambda: partita.Model("none.pbtxt"), "none.pbtxt")
+        refused(ValueError, lambda: partita.Session(self.model, epoch=3), "no setting 'epoch'", "'epochs'")
+        refused(partita.InvalidArgument, lambda: partita.Session(self.model, dp=33), "33")
+        with partita.Session(self.model, threads=1, steps=5) as session:
+            refused(partita.InvalidArgument, lambda: session.step(images=self.images[:32]), "field 'labels' is missing")
+            refused(partita.InvalidArgument, lambda: session.step(image=1), "float32")
+            wrong = {**self.batch, "labels": self.labels[:32] + 2**40}
+            refused(partita.InvalidArgument, lambda: session.step(**wrong), "field 'labels'", "int32")
+            wrong = {**self.batch, "images": self.images[:32].astype("int64")}
+            refused(partita.InvalidArgument, lambda: session.step(**wrong), "field 'images' is an array of int64")
+            wrong = {**self.batch, "labels": self.labels[:32] + 10}
+            refused(partita.InvalidArgument, lambda: session.step(**wrong), "label")
+            refused(partita.InvalidArgument, lambda: session.fit(), "without the setting data")
+            self.assertGreater(session.step(**self.batch).loss, 0)
+        refused(partita.Error, lambda: session.step(**self.batch), "session")
+
+    def test_a_fit_ends_as_its_callbacks_say_and_continues(self):
+        data = {"images": self.images, "labels": self.labels.astype("int32")}
+        settings = {"batch": 32, "epochs": 4, "threads": 1}
+
+        def stop(epoch):
+            if epoch.number == 2:
+                raise KeyboardInterrupt
+
+        numpy.savez(self.path("set.npz"), **{"train/" + name: array for name, array in data.items()})
+        with partita.Session(partita.Model(GRAPH), data=self.path("set.npz"), **settings) as session:
+            with self.assertRaises(KeyboardInterrupt):
+                session.fit(on_epoch=stop)
+            self.assertEqual([epoch.number for epoch in session.fit()][-1], 4)
+            states = {state: session.read(state).copy() for state in session.states}
+        whole = partita.fit(GRAPH, data, **settings)
+        for state, array in states.items():
+            numpy.testing.assert_array_equal(array, whole.read(state), state)
+
+    def test_another_thread_cancels(self):
+        with partita.Session(self.model, threads=1, steps=10**6) as session:
+            threading.Timer(0.2, session.cancel).start()
+            with self.assertRaises(partita.Cancelled):
+                while True:
+                    session.step(**self.batch)
+
+    def test_the_log_goes_to_the_caller(self):
+        lines = []
+        partita.set_log(lambda level, line: lines.append((level, line)))
+        try:
+            partita.fit(GRAPH, {"images": self.images, "labels": self.labels.astype("int32")}, batch=32, epochs=1)
+        finally:
+            partita.set_log(None)
+        self.assertTrue(all(level in ("detail", "info", "warning") for level, _ in lines))
+        self.assertRegex(partita.version(), r"^\d+\.\d+\.\d+$")
+
+    def test_what_needs_torch_is_loaded_when_it_is_used(self):
+        code = "import sys, partita; partita.Session; print(json.dumps('torch' in sys.modules))"
+        done = subprocess.run([sys.executable, "-c", "import json; " + code], capture_output=True, text=True,
+                              env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
+        self.assertFalse(json.loads(done.stdout), done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
