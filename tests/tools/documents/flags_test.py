@@ -12,6 +12,7 @@ OTHERS = {
     "of no command": {"name", "version"},  # `--name=value` is the form of a flag
     "bazel": {"cxxopt", "dynamic_mode", "repo_env", "stamp"},
     "mpirun": {"host"},
+    "pkg-config": {"cflags", "libs"},
     "Slurm": {"signal"},
     "tensorboard": {"logdir"},
     "tools/docs": {"flags", "ops"},
