@@ -1,8 +1,6 @@
 #include "importer/constants/constants.h"
 
 #include <cmath>
-#include <cstring>
-#include <limits>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -10,8 +8,8 @@
 #include "graph/value/node_name.h"
 #include "importer/constants/evaluation.h"
 #include "importer/program/node_arguments.h"
+#include "importer/program/stored_elements.h"
 #include "runtime/base/bf16.h"
-#include "runtime/base/f16.h"
 #include "runtime/base/status.h"
 
 namespace partita::torch_export {
@@ -32,48 +30,7 @@ absl::Status CheckInside(const Constant& constant) {
   return InvalidArgument("its sizes are not those of its operands");
 }
 
-template <typename T>
-double ElementAt(const std::string& storage, int64_t at) {
-  T value;
-  std::memcpy(&value, storage.data() + at * static_cast<int64_t>(sizeof(T)), sizeof(T));
-  return static_cast<double>(value);
-}
-
-absl::StatusOr<double (*)(const std::string&, int64_t)> ReaderOf(ScalarType type) {
-  switch (type) {
-    case ScalarType::kF32:
-      return ElementAt<float>;
-    case ScalarType::kF64:
-      return ElementAt<double>;
-    case ScalarType::kF16:
-      return [](const std::string& storage, int64_t at) {
-        F16 value;
-        std::memcpy(&value, storage.data() + at * static_cast<int64_t>(sizeof(F16)), sizeof(F16));
-        return static_cast<double>(static_cast<float>(value));
-      };
-    case ScalarType::kBF16:
-      return ElementAt<Bf16>;
-    case ScalarType::kI32:
-      return ElementAt<int32_t>;
-    case ScalarType::kI64:
-      return ElementAt<int64_t>;
-    case ScalarType::kI16:
-      return ElementAt<int16_t>;
-    case ScalarType::kI8:
-      return ElementAt<int8_t>;
-    case ScalarType::kU8:
-    case ScalarType::kBool:
-      return ElementAt<uint8_t>;
-    default:
-      return InvalidArgument("its element type is {}, which is not read", Name(type));
-  }
-}
-
 }  // namespace
-
-bool IsFloat(ScalarType type) {
-  return type == ScalarType::kF16 || type == ScalarType::kBF16 || type == ScalarType::kF32 || type == ScalarType::kF64;
-}
 
 int64_t AsInteger(double value) {
   constexpr double kMost = 9007199254740992;
@@ -191,10 +148,9 @@ absl::StatusOr<std::vector<double>> StoredValues(const ExportedProgram& program,
                                                  const Order& order) {
   const StoredWeight& weight = program.weights.at(name);
   const TensorMeta& meta = weight.meta;
-  const auto read = ReaderOf(meta.type);
+  const absl::StatusOr<ReadElement> read = ReaderOf(meta.type);
   if (!read.ok()) return WithContext(fmt::format("{}: weight {}", program.path, Quoted(name)), read.status());
-  ASSIGN_OR_RETURN(const std::string storage,
-                   ReadMember(program.path, name, weight.member, std::numeric_limits<int64_t>::max()));
+  ASSIGN_OR_RETURN(const std::string storage, StorageOf(program.path, name, weight));
   Shape shape;
   std::vector<int64_t> strides;
   for (const int d : order) {

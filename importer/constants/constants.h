@@ -14,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "graph/value/shape.h"
 #include "importer/program/exported_program.h"
+#include "importer/program/stored_elements.h"
 
 namespace partita::torch_export {
 
@@ -40,7 +41,6 @@ struct Constant {
   std::vector<double> values() const;
 };
 
-bool IsFloat(ScalarType type);
 // Strides of dense elements, row-major.
 std::vector<int64_t> RowMajor(const Shape& shape);
 std::vector<int64_t> PlacesOf(const Shape& shape, const std::vector<int64_t>& strides, int64_t offset);

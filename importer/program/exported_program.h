@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <variant>
@@ -57,6 +58,8 @@ struct Node {
   std::string module;                         // model.conv, the path of the module that made it; "" of none
   std::map<std::string, Argument> arguments;  // by name
   std::vector<std::string> outputs;           // tensors; "" where the result is a number
+  std::string source = {};                    // what errors call it, of a file that is no program of PyTorch
+  std::string refusal = {};                   // why it cannot be read, if that is known already
 };
 
 enum class InputKind : uint8_t { kUser, kParameter, kBuffer, kConstant };
@@ -66,11 +69,13 @@ struct Input {
   std::string target;  // of a parameter or buffer: its name in the module
 };
 
-// A tensor with its bytes in the archive.
+// A tensor with its bytes: in the archive, in a file without members, or here.
 struct StoredWeight {
   TensorMeta meta;
   ZipMember member;           // its storage
   bool is_persistent = true;  // the module's state_dict has it
+  std::string file = {};      // that has its bytes at the member's place; "": it is a member of the archive, or `bytes`
+  std::shared_ptr<const std::string> bytes = nullptr;
 };
 
 struct ExportedProgram {

@@ -90,6 +90,17 @@ IntList RepeatedOf(const Node& node, const std::string& name, const IntList& oth
   return values;
 }
 
+IntList PaddingAround(const Node& node, size_t sides) {
+  const IntList given = IntegersOf(node, "padding", {});
+  if (given.size() == 2 * sides) return given;
+  IntList around;
+  for (const int64_t padding : RepeatedOf(node, "padding", {0}, sides)) {
+    around.push_back(padding);
+    around.push_back(padding);
+  }
+  return around;
+}
+
 absl::StatusOr<int> DimensionOf(int64_t dimension, size_t rank) {
   const auto dimensions = static_cast<int64_t>(rank);
   if (dimension < -dimensions || dimension >= dimensions) {

@@ -29,6 +29,9 @@ bool SwitchOf(const Node& node, const std::string& name, bool otherwise);
 IntList IntegersOf(const Node& node, const std::string& name, const IntList& otherwise);
 // A list of one stands for `count` equal ones.
 IntList RepeatedOf(const Node& node, const std::string& name, const IntList& otherwise, size_t count);
+// Padding in front of and behind each of `sides` dimensions, in turn: of a list of these, of one number for each
+// dimension, or of one for all.
+IntList PaddingAround(const Node& node, size_t sides);
 // From the end where it is below 0. kInvalidArgument: there is no such dimension.
 absl::StatusOr<int> DimensionOf(int64_t dimension, size_t rank);
 

@@ -58,7 +58,7 @@ absl::Status Convolution3d(Translator& translator, const Node& node) {
   const Order channels_last = {0, 2, 3, 4, 1};
   ASSIGN_OR_RETURN(x, translator.In(x, channels_last, name));
   ASSIGN_OR_RETURN(const Imported w, translator.GetParameter(weight, channels_last, Beginning::kWeights));
-  const IntList stride = RepeatedOf(node, "stride", {1}, 3), padding = RepeatedOf(node, "padding", {0}, 3),
+  const IntList stride = RepeatedOf(node, "stride", {1}, 3), padding = PaddingAround(node, 3),
                 dilation = RepeatedOf(node, "dilation", {1}, 3);
   const Shape shape = translator.ShapeOf(x.node), kernel = translator.ShapeOf(w.node);
   const int64_t depth = shape[1], made = translator.SizeOf(name, 2).value;
@@ -80,7 +80,7 @@ absl::Status Convolution3d(Translator& translator, const Node& node) {
     ASSIGN_OR_RETURN(std::string y,
                      translator.Add(name + ".conv2d", "conv2d", {images, weights},
                                     {{"stride", IntList{stride[1], stride[2]}},
-                                     {"padding", IntList{padding[1], padding[1], padding[2], padding[2]}},
+                                     {"padding", IntList{padding[2], padding[3], padding[4], padding[5]}},
                                      {"dilation", IntList{dilation[1], dilation[2]}},
                                      {"groups", IntegerOf(node, "groups", 1)}}));
     if (!sum.empty()) {

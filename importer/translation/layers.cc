@@ -230,10 +230,10 @@ absl::Status Convolution1d(Translator& translator, const Node& node) {
   if (found != node.arguments.end() && std::holds_alternative<std::string>(found->second)) {
     return InvalidArgument("padding is a word");
   }
-  const int64_t padding = RepeatedOf(node, "padding", {0}, 1)[0];
+  const IntList padding = PaddingAround(node, 1);
   ASSIGN_OR_RETURN(row, translator.Add(name + ".conv2d", "conv2d", {row, kernels},
                                        {{"stride", IntList{1, stride}},
-                                        {"padding", IntList{0, 0, padding, padding}},
+                                        {"padding", IntList{0, 0, padding[0], padding[1]}},
                                         {"dilation", IntList{1, dilation}},
                                         {"groups", IntegerOf(node, "groups", 1)}}));
   const Shape made = translator.ShapeOf(row);
@@ -254,8 +254,7 @@ absl::Status Convolution(Translator& translator, const Node& node) {
   ASSIGN_OR_RETURN(x, translator.In(x, kChannelsLast, name));
   ASSIGN_OR_RETURN(const Imported w, translator.GetParameter(weight, kChannelsLast, Beginning::kWeights));
   const IntList stride = RepeatedOf(node, "stride", {1, 1}, 2), dilation = RepeatedOf(node, "dilation", {1, 1}, 2);
-  IntList around = RepeatedOf(node, "padding", {0, 0}, 2);
-  IntList padding = {around[0], around[0], around[1], around[1]};
+  IntList padding = PaddingAround(node, 2);
   if (const auto found = node.arguments.find("padding"); found != node.arguments.end()) {
     const auto* const word = std::get_if<std::string>(&found->second);
     if (word != nullptr && *word == "same") {
