@@ -12,6 +12,7 @@
 #include "graph/read/verify_model.h"
 #include "graph/value/node_name.h"
 #include "importer/added_loss.h"
+#include "importer/onnx/onnx_program.h"
 #include "importer/translation/moves.h"
 #include "importer/translation/translations.h"
 #include "runtime/base/file_name.h"
@@ -23,6 +24,8 @@ namespace {
 using namespace torch_export;
 
 constexpr size_t kMostReasons = 20;
+
+bool IsOnnx(const std::string& path) { return HasEnding(path, ".onnx"); }
 
 struct NamesOfArgument {
   std::vector<std::string> operator()(const TensorName& tensor) const { return {tensor.name}; }
@@ -110,6 +113,7 @@ std::set<std::string> ImagesOf(const ExportedProgram& program) {
 }
 
 std::string Place(const torch_export::Node& node) {
+  if (!node.source.empty()) return node.source;
   const std::string name = node.outputs.empty() ? "" : node.outputs[0];
   return fmt::format("node {} ({}{})", Quoted(name), node.target, node.module.empty() ? "" : " of " + node.module);
 }
@@ -160,6 +164,7 @@ absl::Status SpreadConstants(Translator& translator, const torch_export::Node& n
 }
 
 absl::Status TranslateNode(Translator& translator, const torch_export::Node& node) {
+  if (!node.refusal.empty()) return InvalidArgument("{}", node.refusal);
   const Translate translate = FindTranslation(node.target);
   RETURN_IF_ERROR(CheckNumbers(node));
   if (translator.constants().Folds(node)) {
@@ -312,8 +317,9 @@ absl::Status TranslateNodes(const ExportedProgram& program, const std::vector<bo
   for (size_t i = 0; i < program.nodes.size(); ++i) {
     const torch_export::Node& node = program.nodes[i];
     if (!needed[i]) continue;
-    const bool follows =
-        std::ranges::any_of(ReadsOf(node), [&](const std::string& name) { return missing.contains(name); });
+    const bool follows = node.refusal.empty() && std::ranges::any_of(ReadsOf(node), [&](const std::string& name) {
+                           return missing.contains(name);
+                         });
     absl::Status status;
     if (!follows) {
       status = TranslateAt(memory, i, node, translator);
@@ -331,6 +337,18 @@ absl::Status TranslateNodes(const ExportedProgram& program, const std::vector<bo
   const std::string more = failed > reasons.size() ? fmt::format("; and {} more", failed - reasons.size()) : "";
   return InvalidArgument("{}: {} of its {} nodes cannot be read: {}{}", program.path, failed, program.nodes.size(),
                          fmt::join(reasons, "; "), more);
+}
+
+// Nodes that cannot be read are named even where the first result has no sizes because of them.
+absl::Status CheckPredictions(const ExportedProgram& program, const OpRegistry& registry) {
+  if (program.outputs.empty() || program.tensors.contains(program.outputs[0])) return absl::OkStatus();
+  const std::vector<bool> needed = NeededNodes(program, {program.outputs[0]});
+  bool refused = false;
+  for (size_t i = 0; i < needed.size(); ++i) refused |= needed[i] && !program.nodes[i].refusal.empty();
+  if (!refused) return absl::OkStatus();
+  Translator translator(program, registry, needed);
+  translator.SetImages(ImagesOf(program));
+  return TranslateNodes(program, needed, translator);
 }
 
 // The graph of the loss and the metrics. A parameter that reaches the loss along no way with gradients, as one that is
@@ -351,12 +369,13 @@ absl::StatusOr<Graph> Finished(Translator& translator, const std::string& loss, 
 
 }  // namespace
 
-bool IsExportedProgram(const std::string& path) { return HasEnding(path, ".pt2"); }
+bool IsExportedProgram(const std::string& path) { return HasEnding(path, ".pt2") || IsOnnx(path); }
 
 absl::StatusOr<Model> ReadModelFile(const std::string& path, const OpRegistry& registry, const ImportOptions& options) {
   if (!IsExportedProgram(path)) {
     if (options.loss.empty()) return LoadModel(path, registry);
-    return InvalidArgument("{}: a graph has its loss; --loss={} is for exported programs (.pt2)", path, options.loss);
+    return InvalidArgument("{}: a graph has its loss; --loss={} is for exported programs (.pt2, .onnx)", path,
+                           options.loss);
   }
   ASSIGN_OR_RETURN(ImportedModel imported, ImportModel(path, registry, options));
   return std::move(imported.model);
@@ -365,8 +384,10 @@ absl::StatusOr<Model> ReadModelFile(const std::string& path, const OpRegistry& r
 absl::StatusOr<ImportedModel> ImportModel(const std::string& path, const OpRegistry& registry,
                                           const ImportOptions& options) {
   ImportedModel imported;
-  ASSIGN_OR_RETURN(imported.program, ReadExportedProgram(path));
+  ASSIGN_OR_RETURN(imported.program,
+                   IsOnnx(path) ? onnx::ReadOnnxProgram(path, options.frozen_statistics) : ReadExportedProgram(path));
   ExportedProgram& program = imported.program;
+  RETURN_IF_ERROR(CheckPredictions(program, registry));
   std::optional<AddedLoss> added;
   if (!options.loss.empty()) {
     absl::StatusOr<AddedLoss> loss = AddLoss(options.loss, program);
@@ -376,14 +397,20 @@ absl::StatusOr<ImportedModel> ImportModel(const std::string& path, const OpRegis
   const std::vector<std::string> scalars = ScalarsOf(program);
   if (scalars.empty()) {
     return InvalidArgument(
-        "{}: the module returns no scalar; expected its loss: export a module whose forward takes the labels and "
-        "returns the loss, or add one to its predictions, for example with --loss=cross_entropy",
-        path);
+        "{}: the {} returns no scalar; expected its loss: {}add one to its predictions, for example with "
+        "--loss=cross_entropy",
+        path, IsOnnx(path) ? "model" : "module",
+        IsOnnx(path) ? "" : "export a module whose forward takes the labels and returns the loss, or ");
   }
   const std::vector<bool> needed = NeededNodes(program, scalars);
   RETURN_IF_ERROR(CheckBuffers(program, needed));
   Translator translator(program, registry, needed);
-  translator.SetImages(ImagesOf(program));
+  const std::set<std::string> images = ImagesOf(program);
+  translator.SetImages(images);
+  for (const Input& input : program.inputs) {
+    const bool user = input.kind == InputKind::kUser && images.contains(input.name);
+    if (user && translator.SizesOf(input.name).size() == 4) imported.channels_last.insert(input.name);
+  }
   if (options.frozen_statistics) translator.AllowFrozenStatistics();
   RETURN_IF_ERROR(TranslateNodes(program, needed, translator));
   std::vector<std::string> names;

@@ -1,7 +1,8 @@
-// A model of PyTorch that torch.export saved (.pt2), as a graph of ours with its weights.
+// A model of PyTorch that torch.export saved (.pt2), or an ONNX model (.onnx), as a graph of ours with its weights.
 #ifndef PARTITA_IMPORTER_IMPORT_MODEL_H_
 #define PARTITA_IMPORTER_IMPORT_MODEL_H_
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -23,9 +24,10 @@ struct ImportedModel {
   Model model;  // its optimizer and learning rate are the defaults; parameters have the module's names
   torch_export::ExportedProgram program;
   std::vector<torch_export::ImportedState> states;
+  std::set<std::string> channels_last;  // inputs that are [n,h,w,c] here, and [n,c,h,w] in the file
 };
 
-// By its name.
+// By its name, which ends in .pt2 or .onnx.
 bool IsExportedProgram(const std::string& path);
 
 // The model of an exported program, or else of a graph file (graph/proto_io).
@@ -35,8 +37,8 @@ absl::StatusOr<Model> ReadModelFile(const std::string& path, const OpRegistry& r
 // The module's forward pass with its loss, the first scalar that it returns; further scalars are metrics. With a loss
 // of classes for each sample that is added, accuracy is a metric too. Parameters with requires_grad=False are states.
 // The graph has the batch of the example that was exported, and fits others where the export's was dynamic.
-// kInvalidArgument: errors of ReadExportedProgram; a loss that the program has already, or that does not fit what it
-// returns; or all nodes that have no translation, with op, module and reason.
+// kInvalidArgument: errors of ReadExportedProgram or ReadOnnxProgram; a loss that the program has already, or that does
+// not fit what it returns; or all nodes that have no translation, with op, module and reason.
 absl::StatusOr<ImportedModel> ImportModel(const std::string& path, const OpRegistry& registry,
                                           const ImportOptions& options = {});
 

@@ -161,7 +161,8 @@ struct Description {
   std::optional<MovingAverage> average = {};
 };
 
-// How an exported program of PyTorch (.pt2) is read: docs/guide/pytorch.md 1.
+// How an exported program of PyTorch (.pt2) or an ONNX model (.onnx) is read: docs/guide/pytorch.md 1,
+// docs/guide/onnx.md 1.
 struct Import {
   std::string loss = {};           // of one that returns predictions: "cross_entropy", "mse", "l1" or "bce_with_logits"
   bool frozen_statistics = false;  // batch norms may be those of a module in evaluation, and keep their statistics
@@ -169,7 +170,8 @@ struct Import {
 
 class Model {
  public:
-  static Result<Model> FromFile(const std::string& path, const Import& import = {});  // .pbtxt, .textproto, .pb, .pt2
+  // .pbtxt, .textproto, .pb, .pt2, .onnx
+  static Result<Model> FromFile(const std::string& path, const Import& import = {});
   static Result<Model> FromText(const std::string& pbtxt);
   static Result<Model> FromDescription(const Description& description);
 

@@ -173,8 +173,10 @@ class Checker {
 
   absl::Status CheckRequired(const Required& rule) const {
     if (!IsOf(rule.commands)) return absl::OkStatus();
-    // A program that PyTorch exported has weights.
-    const bool has_weights = rule.commands == "evaluate predict" && HasEnding(spec_.model().graph(), ".pt2");
+    // A program that PyTorch exported, or an ONNX model, has weights.
+    const std::string& graph = spec_.model().graph();
+    const bool has_weights =
+        rule.commands == "evaluate predict" && (HasEnding(graph, ".pt2") || HasEnding(graph, ".onnx"));
     if (rule.flags == "load" && has_weights) return absl::OkStatus();
     std::vector<std::string> wanted;
     for (const std::string& name : Words(rule.flags)) {

@@ -179,8 +179,9 @@ ARROWS = {
     "importer/program": "runtime/base graph/value",
     "importer/constants": "runtime/base graph/value importer/program",
     "importer/translation": "runtime/base graph/value graph/ir graph/read importer/program importer/constants",
+    "importer/onnx": "runtime/base graph/value importer/program",
     "importer": "runtime/base graph/value graph/ir graph/read graph/proto_io importer/program importer/constants" +
-                " importer/translation runtime/checkpoint",
+                " importer/onnx importer/translation runtime/checkpoint",
 
     # From the description of a run to its session: no flags of a command line, no output, no exit.
     "run/spec": "proto runtime/base graph/value",

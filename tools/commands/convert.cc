@@ -23,7 +23,7 @@ namespace {
 absl::Status CheckTrained(const RunSpec& spec) {
   if (!spec.predict().optimizer_state()) return absl::OkStatus();
   return InvalidArgument(
-      "--optimizer-state writes that of a trained model; expected --load beside an exported program (.pt2)");
+      "--optimizer-state writes that of a trained model; expected --load beside an exported program (.pt2, .onnx)");
 }
 
 // The graph of an exported program, or its weights, by the ending of --output; those of --load as PyTorch has them.
@@ -58,7 +58,7 @@ absl::StatusOr<int> Convert(const ContextOf<RunSpec>& context) {
   RETURN_IF_ERROR(CheckTrained(spec));
   if (spec.model().has_load()) {
     return InvalidArgument(
-        "{}: is no exported program (.pt2); expected one beside --load, whose weights it names for PyTorch", folder);
+        "{}: is no exported program (.pt2, .onnx); expected one beside --load, whose weights it names for PyTorch", folder);
   }
   ASSIGN_OR_RETURN(const std::vector<int64_t> steps, CheckpointSteps(SystemDisk(), ResolveLink(folder)));
   if (!steps.empty()) folder = StepFolder(folder, steps.back());  // --checkpoint of a run: the newest of its folder
