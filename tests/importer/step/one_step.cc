@@ -1,7 +1,8 @@
-// one_step MODEL.pt2 INPUTS.safetensors [REPLICAS PARTS | found]: one step of an exported program in f64 with its own
-// weights, as JSON: the loss and the norm of each gradient, to be compared with PyTorch's. Inputs are f64 or i32 as
-// PyTorch has them. `found`: split as --search=auto does for the two cores of cluster two_cores. Exit code 1: one
-// sentence on standard error says what is wrong.
+// one_step [--loss=LOSS] [--frozen] [--evaluate] MODEL INPUTS.safetensors [REPLICAS PARTS | found]: one step of an
+// exported program (.pt2, .onnx) in f64 with its own weights, as JSON: the loss and the norm of each gradient, to be
+// compared with PyTorch's. Inputs are f64 or i32 as PyTorch has them, of any batch. `--frozen`: batch norms keep their
+// statistics. `--evaluate`: the loss alone, without training. `found`: split as --search=auto does for the two cores of
+// cluster two_cores. Exit code 1: one sentence on standard error says what is wrong.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -46,10 +47,30 @@ std::vector<double> ChannelsLast(const std::vector<double>& values, const std::v
 
 absl::Status ErrorOf(const api::Error& error) { return InvalidArgument("{}", error.message); }
 
-absl::StatusOr<nlohmann::json> Step(const std::string& path, const std::string& inputs, const api::Split& split) {
-  ASSIGN_OR_RETURN(const ImportedModel imported, ImportModel(path, Ops()));
+struct Request {
+  std::string loss;
+  bool frozen = false, evaluates = false;
+  std::vector<std::string> words;  // the others
+};
+
+// For as many samples as the inputs have.
+api::Result<api::Model> Sized(const api::Model& model, const SafetensorsFile& given) {
+  for (const api::Field& field : model.fields()) {
+    const StoredTensor* const stored = given.Find(field.name);
+    if (stored == nullptr || stored->shape.empty() || field.shape.empty()) continue;
+    if (stored->shape[0] != field.shape[0]) return model.WithBatch(stored->shape[0]);
+  }
+  return model;
+}
+
+absl::StatusOr<nlohmann::json> Step(const Request& request, const api::Split& split) {
+  const std::string &path = request.words[0], &inputs = request.words[1];
+  ASSIGN_OR_RETURN(const ImportedModel imported,
+                   ImportModel(path, Ops(), {.loss = request.loss, .frozen_statistics = request.frozen}));
   ASSIGN_OR_RETURN(const SafetensorsFile given, LoadSafetensors(inputs));
-  auto model = api::Model::FromFile(path);
+  auto model = api::Model::FromFile(path, {.loss = request.loss, .frozen_statistics = request.frozen});
+  if (!model.ok()) return ErrorOf(model.error());
+  model = Sized(*model, given);
   if (!model.ok()) return ErrorOf(model.error());
   auto session = api::Session::Start(*model, split, {.f64 = true});
   if (!session.ok()) return ErrorOf(session.error());
@@ -64,10 +85,15 @@ absl::StatusOr<nlohmann::json> Step(const std::string& path, const std::string& 
       continue;
     }
     doubles[field.name] = Doubles(bytes);
-    if (stored->shape.size() == 4 && stored->shape != field.shape) {
+    if (imported.channels_last.contains(field.name)) {
       doubles[field.name] = ChannelsLast(doubles[field.name], stored->shape);
     }
     batch[field.name] = {api::Type::kF64, field.shape, doubles[field.name].data()};
+  }
+  if (request.evaluates) {
+    const auto evaluated = session->Evaluate(batch);
+    if (!evaluated.ok()) return ErrorOf(evaluated.error());
+    return nlohmann::json{{"loss", evaluated->loss}};
   }
   std::map<std::string, std::vector<double>> before;
   for (const auto& state : imported.states) {
@@ -90,16 +116,29 @@ absl::StatusOr<nlohmann::json> Step(const std::string& path, const std::string& 
 }  // namespace partita
 
 int main(int argc, char** argv) {
+  partita::Request request;
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i], loss = "--loss=";
+    if (word.starts_with(loss)) {
+      request.loss = word.substr(loss.size());
+    } else if (word == "--frozen" || word == "--evaluate") {
+      (word == "--frozen" ? request.frozen : request.evaluates) = true;
+    } else {
+      request.words.push_back(word);
+    }
+  }
   partita::api::Split split;
-  if (argc == 4 && std::string(argv[3]) == "found") {
+  if (request.words.size() == 3 && request.words[2] == "found") {
     split = {.search = "auto", .ranks = 2, .cluster = "two_cores"};
-  } else if (argc == 5) {
-    split = {.data = std::atoi(argv[3]), .model = std::atoi(argv[4])};
-  } else if (argc != 3) {
-    fmt::print(stderr, "usage: one_step MODEL.pt2 INPUTS.safetensors [REPLICAS PARTS | found]\n");
+  } else if (request.words.size() == 4) {
+    split = {.data = std::atoi(request.words[2].c_str()), .model = std::atoi(request.words[3].c_str())};
+  } else if (request.words.size() != 2) {
+    fmt::print(
+        stderr,
+        "usage: one_step [--loss=LOSS] [--frozen] [--evaluate] MODEL INPUTS.safetensors [REPLICAS PARTS | found]\n");
     return 2;
   }
-  const auto answer = partita::Step(argv[1], argv[2], split);
+  const auto answer = partita::Step(request, split);
   if (!answer.ok()) {
     fmt::print(stderr, "{}\n", std::string(answer.status().message()));
     return 1;
