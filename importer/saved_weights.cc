@@ -11,7 +11,10 @@
 #include <utility>
 
 #include "graph/value/node_name.h"
+#include "runtime/base/bf16.h"
 #include "runtime/base/check.h"
+#include "runtime/base/files.h"
+#include "runtime/base/input_file.h"
 #include "runtime/base/status.h"
 
 namespace partita {
@@ -160,6 +163,51 @@ absl::Status SaveForPyTorch(const ImportedModel& imported, const SafetensorsFile
     tensors.Add(name, stored, weight.meta.shape(), values);
   }
   return tensors.Save(path);
+}
+
+absl::Status SaveForOnnx(const ImportedModel& imported, const SafetensorsFile& trained, const std::string& path) {
+  const ExportedProgram& program = imported.program;
+  const std::map<std::string, const ImportedState*> states = StatesByName(imported);
+  std::map<int64_t, std::string> replaced;  // by place in the file
+  for (const auto& [name, weight] : program.weights) {
+    const auto state = states.find(name);
+    if (!weight.is_persistent || !IsFloat(weight.meta.type) || state == states.end()) continue;
+    if (weight.file != program.path || weight.meta.type == ScalarType::kF16) {
+      return InvalidArgument(
+          "{}: tensor {}: it is float16 or not among the bytes of the file; expected f32, f64 or bf16 in one file "
+          "(onnx.save with save_as_external_data=False)",
+          program.path, Quoted(name));
+    }
+    ASSIGN_OR_RETURN(const std::vector<double> values, TrainedValues(trained, *state->second, weight.meta.shape()));
+    std::string& bytes = replaced[weight.member.begin];
+    for (const double value : values) {
+      if (weight.meta.type == ScalarType::kBF16) {
+        const Bf16 element(value);
+        bytes.append(reinterpret_cast<const char*>(&element), sizeof(element));
+      } else {
+        AppendAs(value, weight.meta.type == ScalarType::kF64 ? DType::kF64 : DType::kF32, bytes);
+      }
+    }
+    CHECK(static_cast<int64_t>(bytes.size()) == weight.member.size);
+  }
+  ASSIGN_OR_RETURN(InputFile file, InputFile::Open(program.path));
+  return WriteFileAtomically(path, [&](const WriteBytes& write) -> absl::Status {
+    const auto copy = [&](int64_t count) -> absl::Status {
+      constexpr int64_t kPiece = 1 << 20;
+      for (std::string piece; count > 0; count -= static_cast<int64_t>(piece.size())) {
+        piece.clear();
+        RETURN_IF_ERROR(file.Append(std::min(count, kPiece), piece));
+        RETURN_IF_ERROR(write(piece));
+      }
+      return absl::OkStatus();
+    };
+    for (const auto& [begin, bytes] : replaced) {
+      RETURN_IF_ERROR(copy(begin - (file.size() - file.rest())));
+      RETURN_IF_ERROR(write(bytes));
+      RETURN_IF_ERROR(file.Skip(static_cast<int64_t>(bytes.size())));
+    }
+    return copy(file.rest());
+  });
 }
 
 absl::Status SaveOptimizerForPyTorch(const ImportedModel& imported, const SafetensorsFile& trained,

@@ -251,6 +251,12 @@ absl::Status Cast(Lowering& l) {
 
 absl::Status CastLike(Lowering& l) {
   ASSIGN_OR_RETURN(const Value like, l.In(1));
+  if (std::optional<Known> known = l.values().Find(l.node().inputs[0]); known && known->numbers.size() == 1) {
+    known->type = like.type;
+    if (!torch_export::IsFloat(like.type)) known->numbers[0].value = std::trunc(known->numbers[0].value);
+    l.values().Bind(l.node().outputs[0], *std::move(known));
+    return absl::OkStatus();
+  }
   return Convert(l, like.type);
 }
 

@@ -231,7 +231,9 @@ Use Values::UseOf(const Tensor& tensor) const {
     return [&set](const std::string& reader) { return set.contains(reader); };
   };
   if (std::ranges::any_of(readers, is_in(Layers()))) return Use::kParameter;
-  if (std::ranges::all_of(readers, is_in(Settings())) || CountOf(tensor) < 2) return Use::kConstant;
+  // Numbers of the graph have names without a module in front.
+  const bool named = tensor.name.find('.') != std::string::npos;
+  if (std::ranges::all_of(readers, is_in(Settings())) || (CountOf(tensor) < 2 && !named)) return Use::kConstant;
   const bool added = readers.contains("Add.0") || readers.contains("Add.1");
   if (added && CountOf(tensor) <= int64_t{1} << 24) {
     const absl::StatusOr<std::vector<double>> elements = ElementsOf(tensor);

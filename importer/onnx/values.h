@@ -45,8 +45,8 @@ struct Known {
 
 inline constexpr int64_t kMostKnown = 4096;  // elements
 
-// Whether training changes an initializer: one of floats with more than one element, unless nodes read it as running
-// statistics or as a setting, or it is a mask.
+// Whether training changes an initializer: one of floats, unless nodes read it as running statistics or as a setting,
+// or it is a mask or a number of the graph.
 enum class Use : uint8_t { kParameter, kStatistic, kConstant };
 
 class Values {

@@ -10,6 +10,7 @@
 #include "importer/saved_weights.h"
 #include "ops/registry.h"
 #include "run/plan/training_settings.h"
+#include "runtime/base/file_name.h"
 #include "runtime/base/number.h"
 #include "runtime/base/status.h"
 #include "runtime/checkpoint/sharded/checkpoint_folder.h"
@@ -33,7 +34,16 @@ absl::StatusOr<int> ConvertExported(const ContextOf<RunSpec>& context) {
                    ImportModel(context.spec.model().graph(), Ops(), ImportOptionsOf(context.spec)));
   if (context.spec.model().has_load()) {
     ASSIGN_OR_RETURN(const SafetensorsFile trained, LoadSafetensors(context.spec.model().load()));
-    const bool optimizer = context.spec.predict().optimizer_state();
+    const bool optimizer = context.spec.predict().optimizer_state(), as_onnx = HasEnding(output, ".onnx");
+    if (as_onnx && (optimizer || !HasEnding(context.spec.model().graph(), ".onnx"))) {
+      return InvalidArgument("{}: an ONNX model is written of one, with trained weights in place of its own", output);
+    }
+    if (as_onnx) {
+      RETURN_IF_ERROR(SaveForOnnx(imported, trained, output));
+      context.out << fmt::format("{}: {} with the weights of {}\n", output, context.spec.model().graph(),
+                                 trained.path());
+      return kExitFinished;
+    }
     RETURN_IF_ERROR(optimizer ? SaveOptimizerForPyTorch(imported, trained, output)
                               : SaveForPyTorch(imported, trained, output));
     context.out << fmt::format("{}: the {} of {} for load_state_dict of PyTorch\n", output,
@@ -58,7 +68,8 @@ absl::StatusOr<int> Convert(const ContextOf<RunSpec>& context) {
   RETURN_IF_ERROR(CheckTrained(spec));
   if (spec.model().has_load()) {
     return InvalidArgument(
-        "{}: is no exported program (.pt2, .onnx); expected one beside --load, whose weights it names for PyTorch", folder);
+        "{}: is no exported program (.pt2, .onnx); expected one beside --load, whose weights it names for PyTorch",
+        folder);
   }
   ASSIGN_OR_RETURN(const std::vector<int64_t> steps, CheckpointSteps(SystemDisk(), ResolveLink(folder)));
   if (!steps.empty()) folder = StepFolder(folder, steps.back());  // --checkpoint of a run: the newest of its folder

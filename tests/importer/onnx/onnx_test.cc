@@ -175,6 +175,42 @@ TEST(OnnxModels, NameWeightsAsTheFileDoes) {
   EXPECT_EQ(Doubles(module.Bytes(*module.Find("stem.weight"))), stem);
 }
 
+// A model with trained weights is the file with other bytes in their places.
+TEST(OnnxModels, TakeTrainedWeightsBack) {
+  const std::string path = Path("residual.onnx"), tuned = ::testing::TempDir() + "/tuned.onnx",
+                    saved = ::testing::TempDir() + "/trained.safetensors";
+  ASSERT_OK_AND_ASSIGN(const ImportedModel imported, ImportModel(path, Ops(), {.loss = "cross_entropy"}));
+  const auto model = api::Model::FromFile(path, {.loss = "cross_entropy"});
+  ASSERT_TRUE(model.ok()) << model.error().message;
+  auto session = api::Session::Start(*model, {}, {.f64 = true});
+  ASSERT_TRUE(session.ok()) << session.error().message;
+  std::vector<double> pixels(32 * 16 * 16 * 3);
+  for (size_t i = 0; i < pixels.size(); ++i) pixels[i] = static_cast<double>(i % 17) / 17;
+  const std::vector<int32_t> labels(32, 3);
+  const auto step = session->Train(
+      {{"x", {api::Type::kF64, {32, 16, 16, 3}, pixels.data()}}, {"label", {api::Type::kI32, {32}, labels.data()}}});
+  ASSERT_TRUE(step.ok()) << step.error().message;
+  ASSERT_FALSE(session->Save(saved).has_value());
+  ASSERT_OK_AND_ASSIGN(const SafetensorsFile trained, LoadSafetensors(saved));
+  ASSERT_OK(SaveForOnnx(imported, trained, tuned));
+  EXPECT_EQ(BytesOf(tuned).size(), BytesOf(path).size());
+  ASSERT_OK_AND_ASSIGN(const ImportedModel again, ImportModel(tuned, Ops(), {.loss = "cross_entropy"}));
+  size_t compared = 0;
+  for (const auto& state : again.states) {
+    if (!state.values.empty() || !again.program.weights.at(state.name).is_persistent) continue;
+    ASSERT_OK_AND_ASSIGN(const std::vector<double> values,
+                         torch_export::StoredValues(again.program, state.name, state.order));
+    EXPECT_EQ(values, Doubles(session->Read(state.name)->bytes)) << state.name;
+    ++compared;
+  }
+  EXPECT_EQ(compared, 19u);
+
+  ASSERT_OK_AND_ASSIGN(const ImportedModel beside, ImportModel(Path("blocks.onnx"), Ops(), {.loss = "cross_entropy"}));
+  ASSERT_OK(SaveWeights(beside, saved));
+  ASSERT_OK_AND_ASSIGN(const SafetensorsFile own, LoadSafetensors(saved));
+  EXPECT_THAT(std::string(SaveForOnnx(beside, own, tuned).message()), HasSubstr("not among the bytes of the file"));
+}
+
 // The table of docs/guide/onnx.md has every op, and no other.
 TEST(OnnxModels, AreMadeOfOpsThatTheGuideLists) {
   std::string guide = BytesOf("docs/guide/onnx.md");
