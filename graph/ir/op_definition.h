@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "graph/ir/graph.h"
 #include "graph/ir/move_kind.h"
+#include "graph/ir/sample_rows.h"
 #include "graph/optimizer/optimizer.h"
 #include "graph/value/attribute_definition.h"
 
@@ -145,8 +146,8 @@ class EntryBuilder {
   virtual absl::StatusOr<ValueId> SampleWeight(const TensorType& type) = 0;
   // Sets the value of `state` after the step.
   virtual void SetUpdate(ValueId state, ValueId value) = 0;
-  // The number of rows of a value per sample, if its first dimension is the batch's samples; else 0.
-  virtual int64_t RowsOfASample(ValueId value) = 0;
+  // Where a value has the samples of the batch; none: nowhere, or they influence each other in it.
+  virtual std::optional<SampleRows> SamplesOf(ValueId value) = 0;
 };
 
 // Returns the values that replace the outputs of a user's node called `name`. `node` is a copy that reads values of the

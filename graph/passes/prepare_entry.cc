@@ -1,6 +1,6 @@
 #include "graph/passes/prepare_entry.h"
 
-#include "graph/derive/rows_of_a_sample.h"
+#include "graph/derive/sample_rows_of.h"
 #include "graph/ir/generated_name.h"
 #include "graph/ir/model.h"
 #include "graph/ir/node_view.h"
@@ -63,11 +63,11 @@ absl::StatusOr<ValueId> EntryPreparation::SampleWeight(const TensorType& type) {
 }
 
 // Once for every value.
-int64_t EntryPreparation::RowsOfASample(ValueId value) {
-  for (auto next = static_cast<ValueId>(rows_of_a_sample_.size()); next <= value; ++next) {
-    rows_of_a_sample_.push_back(RowsOfASampleOf(graph(), next, rows_of_a_sample_));
+std::optional<SampleRows> EntryPreparation::SamplesOf(ValueId value) {
+  for (auto next = static_cast<ValueId>(samples_.size()); next <= value; ++next) {
+    samples_.push_back(SampleRowsOf(graph(), next, samples_));
   }
-  return rows_of_a_sample_[value];
+  return samples_[value];
 }
 
 absl::StatusOr<std::vector<ValueId>> EntryPreparation::Append(const OpDefinition& op, std::vector<ValueId> inputs,

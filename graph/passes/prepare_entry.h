@@ -3,6 +3,7 @@
 #ifndef PARTITA_GRAPH_PASSES_PREPARE_ENTRY_H_
 #define PARTITA_GRAPH_PASSES_PREPARE_ENTRY_H_
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -30,7 +31,7 @@ class EntryPreparation : public EntryBuilder {
   ValueId iteration() const override { return iteration_; }
   absl::StatusOr<ValueId> SampleWeight(const TensorType& type) override;
   void SetUpdate(ValueId state, ValueId value) override { updates_.emplace_back(state, value); }
-  int64_t RowsOfASample(ValueId value) override;
+  std::optional<SampleRows> SamplesOf(ValueId value) override;
 
  private:
   absl::Status Prepare(NodeId id, const Preparation& preparation);
@@ -42,7 +43,7 @@ class EntryPreparation : public EntryBuilder {
   ValueId iteration_ = kNoValue;
   std::vector<ValueId> states_;                       // that were added
   std::vector<std::pair<ValueId, ValueId>> updates_;  // states and what they become
-  std::vector<int64_t> rows_of_a_sample_;             // of the values that existed at the last call
+  std::vector<std::optional<SampleRows>> samples_;    // of the values that existed at the last call
 };
 
 }  // namespace partita

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "graph/derive/sample_rows_of.h"
 #include "graph/derive/strategy.h"
 #include "graph/ir/entry_point.h"
 #include "graph/ir/node_view.h"
@@ -23,9 +24,8 @@ struct Part {
   enum class Kind { kSame, kRows, kSum, kNumber, kMixed };
 
   Kind kind = Kind::kMixed;
-  int dimension = 0;  // of rows: the one that has the samples, and how many rows of it are of each
-  int64_t rows = 1;
-  bool mean = false;  // of a sum
+  SampleRows samples = {};  // of rows: where it has the samples
+  bool mean = false;        // of a sum
   double places = 1;
   std::vector<SetFactor> factors = {};   // of rows and sums
   std::set<std::string> zero_with = {};  // of rows and sums: as SetTerm has it
@@ -205,6 +205,7 @@ class SetAnalysis {
   }
 
   Part PartOfRows(const Node& node, size_t output) {
+    if (node.op->view && node.inputs.size() == 1) return PartOfView(node);
     const std::vector<Rule> rules = RulesOf(graph_, node);
     std::vector<SetFactor> factors;
     std::vector<bool> ignored(node.inputs.size(), false);
@@ -225,12 +226,12 @@ class SetAnalysis {
     if (!before) return {};
     factors.insert(factors.end(), before->begin(), before->end());
     for (const Rule& rule : rules) {
-      const std::optional<int64_t> of_sample = RowsBy(node, rule, ignored, rule.outputs[output]);
-      if (!of_sample) continue;
+      if (!SplitsSamples(node, rule, ignored)) continue;
       Part part{.kind = kRows, .factors = factors, .zero_with = ZeroWith(node, rules, rows)};
       if (IsSplit(rule.outputs[output])) {
-        part.dimension = rule.outputs[output].dimension;
-        part.rows = *of_sample;
+        const std::optional<SampleRows> samples = SamplesBy(node, rule, ignored, rule.outputs[output]);
+        if (!samples) continue;
+        part.samples = *samples;
         return part;
       }
       if (!IsSum(rule.outputs[output])) return {};
@@ -269,25 +270,43 @@ class SetAnalysis {
     return first;
   }
 
-  // How many rows of a sample an output has that is split as `to`, by a rule that splits the samples of all inputs that
-  // have them; none: the rule does not.
-  std::optional<int64_t> RowsBy(const Node& node, const Rule& rule, const std::vector<bool>& ignored,
-                                const Pattern& to) const {
-    int64_t rows = 0;
+  // The same elements under another shape.
+  Part PartOfView(const Node& node) const {
+    Part part = PartAt(node, 0);
+    const std::optional<SampleRows> samples =
+        RowsOfView(part.samples, graph_.type(node.inputs[0]).shape, graph_.type(node.outputs[0]).shape);
+    if (!samples) return {};
+    part.samples = *samples;
+    return part;
+  }
+
+  // Whether a rule splits the samples of all inputs that have them.
+  bool SplitsSamples(const Node& node, const Rule& rule, const std::vector<bool>& ignored) const {
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       if (!Reads(node, i) || ignored[i]) continue;
-      const Part& part = PartAt(node, i);
       const Pattern& from = rule.inputs[i];
-      if (part.kind == kSame) {
-        if (from.kind != AxisLayout::Kind::kReplicate && !IsSplit(from)) return std::nullopt;
-        continue;
+      const bool whole = PartAt(node, i).kind == kSame && from.kind == AxisLayout::Kind::kReplicate;
+      if (!whole && !IsSplit(from)) return false;
+      const SampleRows& samples = PartAt(node, i).samples;
+      if (PartAt(node, i).kind != kSame && (from.dimension != samples.dimension || samples.rows % from.unit != 0)) {
+        return false;
       }
-      if (!IsSplit(from) || from.dimension != part.dimension || part.rows * to.unit % from.unit != 0) {
-        return std::nullopt;
-      }
-      rows = part.rows * to.unit / from.unit;
     }
-    return rows;
+    return true;
+  }
+
+  // Where an output that is split as `to` has the samples, by a rule that splits them; none: not all inputs say the
+  // same.
+  std::optional<SampleRows> SamplesBy(const Node& node, const Rule& rule, const std::vector<bool>& ignored,
+                                      const Pattern& to) const {
+    std::optional<SampleRows> samples;
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      if (!Reads(node, i) || ignored[i] || PartAt(node, i).kind == kSame) continue;
+      const std::optional<SampleRows> behind = RowsBehind(PartAt(node, i).samples, rule.inputs[i], to);
+      if (!behind || (samples && samples != behind)) return std::nullopt;
+      samples = behind;
+    }
+    return samples;
   }
 
   // A product is 0 where one of its factors is, a sum where all its summands are.

@@ -14,6 +14,7 @@
 //
 //   sum_grad(x?, dy) axes sizes dtype divisor    expand(dy) / divisor
 #include <algorithm>
+#include <optional>
 
 #include "ops/definitions/definitions.h"
 #include "ops/forms/op_builder.h"
@@ -209,12 +210,13 @@ absl::StatusOr<ValueId> AddOne(EntryBuilder& builder, const std::string& op, Val
   return outputs[0];
 }
 
-// x, each sample times what it weighs; a sample is so many rows of x.
-absl::StatusOr<ValueId> Weighed(EntryBuilder& builder, ValueId x, int64_t rows, const std::string& name) {
+// x, each sample times what it weighs.
+absl::StatusOr<ValueId> Weighed(EntryBuilder& builder, ValueId x, const SampleRows& samples, const std::string& name) {
   const TensorType type = builder.graph().type(x);
-  ASSIGN_OR_RETURN(ValueId weights, WeightsOfRows(builder, x, rows));
+  ASSIGN_OR_RETURN(ValueId weights, WeightsOfRows(builder, x, samples));
   IntList axes, sizes;
-  for (size_t d = 1; d < type.shape.size(); ++d) {
+  for (size_t d = 0; d < type.shape.size(); ++d) {
+    if (static_cast<int>(d) == samples.dimension) continue;
     axes.push_back(static_cast<int64_t>(d));
     sizes.push_back(type.shape[d]);
   }
@@ -231,9 +233,9 @@ absl::StatusOr<std::vector<ValueId>> OfWeighedSamples(EntryBuilder& builder, con
                                                       const std::string& name) {
   ValueId x = node.inputs[0];
   const TensorType type = builder.graph().type(x);
-  const int64_t rows = builder.RowsOfASample(x);
-  if (rows > 0 && Contains(SummedAxes(node.attributes, type.shape), 0)) {
-    ASSIGN_OR_RETURN(x, Weighed(builder, x, rows, name));
+  const std::optional<SampleRows> samples = builder.SamplesOf(x);
+  if (samples && Contains(SummedAxes(node.attributes, type.shape), static_cast<size_t>(samples->dimension))) {
+    ASSIGN_OR_RETURN(x, Weighed(builder, x, *samples, name));
   }
   return builder.Add(node.op->name, {x}, node.attributes, {name});
 }

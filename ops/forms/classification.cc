@@ -1,6 +1,7 @@
 #include "ops/forms/classification.h"
 
 #include <limits>
+#include <optional>
 
 #include "graph/ir/generated_name.h"
 #include "ops/forms/op_checks.h"
@@ -84,10 +85,10 @@ absl::StatusOr<std::vector<TensorType>> LogitsGradShape(const NodeView& node) {
 
 absl::StatusOr<ValueId> EvaluationWeight(EntryBuilder& builder, ValueId values, ValueId labels, ValueId own,
                                          const std::string& name) {
-  int64_t rows = builder.RowsOfASample(values);
-  if (rows == 0 && labels != kNoValue) rows = builder.RowsOfASample(labels);
-  if (rows == 0) return own;
-  ASSIGN_OR_RETURN(ValueId weight, WeightsOfRows(builder, values, rows));
+  std::optional<SampleRows> samples = builder.SamplesOf(values);
+  if (!samples && labels != kNoValue) samples = builder.SamplesOf(labels);
+  if (!samples || samples->dimension != 0) return own;
+  ASSIGN_OR_RETURN(ValueId weight, WeightsOfRows(builder, values, *samples));
   if (own == kNoValue) return weight;
   const Shape shape = builder.graph().type(own).shape;
   if (shape.size() > 1) {

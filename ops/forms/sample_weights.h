@@ -2,16 +2,14 @@
 #ifndef PARTITA_OPS_FORMS_SAMPLE_WEIGHTS_H_
 #define PARTITA_OPS_FORMS_SAMPLE_WEIGHTS_H_
 
-#include <cstdint>
-
 #include "graph/ir/op_definition.h"
 
 namespace partita {
 
-// One number for each row of `value`, which has `rows_of_sample` consecutive rows of each sample
-// (EntryBuilder::RowsOfASample): the weight of the row's sample. Nodes that need the same share what it appends, which
-// belongs to no user's node: a strategy's words about one do not apply to it.
-absl::StatusOr<ValueId> WeightsOfRows(EntryBuilder& builder, ValueId value, int64_t rows_of_sample);
+// One number for each element of the dimension of `value` that has the samples (EntryBuilder::SamplesOf): the weight of
+// the element's sample. Nodes that need the same share what it appends, which belongs to no user's node: a strategy's
+// words about one do not apply to it.
+absl::StatusOr<ValueId> WeightsOfRows(EntryBuilder& builder, ValueId value, const SampleRows& samples);
 
 }  // namespace partita
 

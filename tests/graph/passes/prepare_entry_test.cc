@@ -208,6 +208,81 @@ loss %l
 )");
 }
 
+// Samples behind another dimension, and that joined with theirs: the samples follow each other three times.
+TEST(PrepareEvaluation, SamplesAreFollowedThroughPermutationsAndReshapes) {
+  const Graph graph = Parse(R"(%x = input() f32[6,3,4]
+%t = input() i32[6,3]
+%turned = transpose(%x) permutation=[1,0,2] f32[3,6,4]
+%turned_labels = transpose(%t) permutation=[1,0] i32[3,6]
+%rows = reshape(%turned) f32[18,4]
+%labels = reshape(%turned_labels) i32[18]
+%l = softmax_cross_entropy(%rows, %labels, _) f32[]
+%back = reshape(%rows) f32[3,6,4]
+%m = mean(%back) f32[]
+%of_each = sum(%back) axes=[0,2] f32[6]
+loss %l
+metric %m
+)");
+  const absl::StatusOr<Graph> prepared = PrepareEvaluation(graph, Ops());
+  ASSERT_TRUE(prepared.ok()) << prepared.status();
+  EXPECT_EQ(ToText(*prepared), R"(%x = input() f32[6,3,4]
+%t = input() i32[6,3]
+%turned = transpose(%x) permutation=[1,0,2] f32[3,6,4]
+%turned_labels = transpose(%t) permutation=[1,0] i32[3,6]
+%rows = reshape(%turned) f32[18,4]
+%labels = reshape(%turned_labels) i32[18]
+%@sample_weight = input() f32[6]
+%@sample_weight@rows1x3@apart = expand(%@sample_weight) axes=[0] sizes=[3] f32[3,6]
+%@sample_weight@rows1x3 = reshape(%@sample_weight@rows1x3@apart) f32[18]
+%l = softmax_cross_entropy(%rows, %labels, %@sample_weight@rows1x3) f32[]
+%back = reshape(%rows) f32[3,6,4]
+%m@of_elements = expand(%@sample_weight) axes=[0,2] sizes=[3,4] f32[3,6,4]
+%m@weighed = mul(%back, %m@of_elements) f32[3,6,4]
+%m = mean(%m@weighed) f32[]
+%of_each = sum(%back) axes=[0,2] f32[6]
+loss %l
+metric %m
+)");
+}
+
+// Heads of an attention are rows of a sample: of samples in the second dimension, and of their products.
+TEST(PrepareEvaluation, HeadsOfSamplesAreRowsOfThem) {
+  const Graph graph = Parse(R"(%x = input() f32[6,3,4]
+%turned = transpose(%x) permutation=[1,0,2] f32[3,6,4]
+%heads = reshape(%turned) f32[3,12,2]
+%q = transpose(%heads) permutation=[1,0,2] f32[12,3,2]
+%s = batch_matmul(%q, %q) transpose_y=true f32[12,3,3]
+%p = softmax(%s) f32[12,3,3]
+%l = mean(%p) f32[]
+loss %l
+)");
+  const absl::StatusOr<Graph> prepared = PrepareEvaluation(graph, Ops());
+  ASSERT_TRUE(prepared.ok()) << prepared.status();
+  const std::string text = ToText(*prepared);
+  EXPECT_NE(text.find("%@sample_weight@rows2@apart = expand(%@sample_weight) axes=[1] sizes=[2] f32[6,2]"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("%l@weighed = mul(%p, %l@of_elements)"), std::string::npos) << text;
+}
+
+// Rows of different samples beside each other: the sum mixes them, and nothing is weighed.
+TEST(PrepareEvaluation, RowsOfOtherSamplesAreMixed) {
+  const Graph graph = Parse(R"(%x = input() f32[6,3,4]
+%turned = transpose(%x) permutation=[1,0,2] f32[3,6,4]
+%first = reshape(%x) f32[18,4]
+%second = reshape(%turned) f32[18,4]
+%both = add(%first, %second) f32[18,4]
+%split = reshape(%x) f32[2,3,12]
+%l = mean(%both) f32[]
+%m = mean(%split) f32[]
+loss %l
+metric %m
+)");
+  const absl::StatusOr<Graph> prepared = PrepareEvaluation(graph, Ops());
+  ASSERT_TRUE(prepared.ok()) << prepared.status();
+  EXPECT_EQ(ToText(*prepared), ToText(graph));
+}
+
 // Weights of places count for what their samples do, and so does their sum, by which they are divided.
 TEST(PrepareEvaluation, WeightsOfPlacesAreMultipliedByThoseOfTheirSamples) {
   const Graph graph = Parse(R"(%x = input() f32[6,3,4]

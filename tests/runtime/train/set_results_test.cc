@@ -138,6 +138,17 @@ Model MakeModel(int64_t batch) {
   metric("flat_by_words", entropy, {flat, flat_labels, flat_weights}, summed);
   metric("flat_right", "accuracy", {flat, flat_labels});
   metric("flat_ignoring", entropy, {flat, flat_labels}, ignoring);
+  // Rows of places, each of all samples.
+  const auto turned = [&](const std::string& name, ValueId value, const IntList& permutation, const IntList& shape) {
+    const ValueId moved = b.Add(name + "_moved", "transpose", {value}, {{"permutation", permutation}});
+    return b.Add(name, "reshape", {moved}, {{"shape", shape}});
+  };
+  const ValueId turned_logits = turned("turned_logits", logits, {1, 0, 2}, {-1, kClasses});
+  const ValueId turned_labels = turned("turned_labels", labels, {1, 0}, {-1});
+  metric("turned_plain", entropy, {turned_logits, turned_labels});
+  metric("turned_right", "accuracy", {turned_logits, turned_labels});
+  metric("turned_ignoring", entropy, {turned_logits, turned_labels}, ignoring);
+  metric("turned_squares", "mean", {b.Add("squared_logits", "square", {turned_logits})});
   // Of several terms.
   const ValueId norm = b.Add("norm", "sum", {b.Add("squares", "square", {w})});
   metric("with_norm", "add", {by_words, b.Add("decay", "scale", {norm}, {{"factor", 0.1}})});
@@ -230,6 +241,7 @@ TEST(SetResults, AreThoseOfTheFormulas) {
   by_words = weighed / words;
   const double places = kSamples * kPlaces;
   EXPECT_NEAR(set.at("plain"), plain / places, 1e-12);
+  EXPECT_NEAR(set.at("turned_plain"), plain / places, 1e-12);
   EXPECT_NEAR(set.at("weighed"), weighed / places, 1e-12);
   EXPECT_NEAR(set.at("by_rows"), by_rows / places, 1e-12);
   EXPECT_NEAR(set.at("by_row_shares"), by_rows / row_sum, 1e-12);
@@ -240,6 +252,7 @@ TEST(SetResults, AreThoseOfTheFormulas) {
   EXPECT_NEAR(set.at("right_by_words"), right / words, 1e-12);
   EXPECT_NEAR(set.at("ignoring"), ignoring / counted, 1e-12);
   EXPECT_NEAR(set.at("flat_ignoring"), ignoring / counted, 1e-12);
+  EXPECT_NEAR(set.at("turned_ignoring"), ignoring / counted, 1e-12);
   EXPECT_NEAR(set.at("ignoring_weighed"), ignoring_weighed / counted, 1e-12);
   EXPECT_NEAR(set.at("ignoring_total"), ignoring, 1e-10);
   EXPECT_NEAR(set.at("right_ignoring"), right_ignoring / counted, 1e-12);
