@@ -66,6 +66,7 @@ std::vector<OpDefinition> AllDefinitions() {
       ScaledDotProductAttentionBiasGradOp(),
       DropoutOp(),
       NoiseOp(),
+      PositionsOp(),
       PixelsOp(),
       ConcatOp(),
       SliceOp(),

@@ -75,6 +75,7 @@ const KernelTable& Table() {
       {"add", {{"own", Own<CudaAdd>}}},
       {"dropout", {{"own", Own<CudaDropout>}}},
       {"noise", {{"own", Own<CudaNoise>}}},
+      {"positions", {{"own", Own<CudaPositions>}}},
       {"concat", {{"own", Own<CudaConcat>}}},
       {"slice", {{"own", Own<CudaSlice>}}},
       {"slice_grad", {{"own", Own<CudaSliceGrad>}}},

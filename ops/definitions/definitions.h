@@ -14,6 +14,7 @@ OpDefinition InputOp();
 OpDefinition ParameterOp();
 OpDefinition StateOp();
 OpDefinition ConstantOp();
+OpDefinition PositionsOp();
 // conv2d.cc
 OpDefinition Conv2dOp();
 OpDefinition Conv2dEpilogueOp();

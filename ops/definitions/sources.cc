@@ -1,4 +1,4 @@
-// Ops without inputs: what enters a graph. A source may be split along any dimension; nobody computes it from others.
+// What enters a graph, and what a graph knows of itself. A source may be split along any dimension.
 //
 //   input()      a batch of samples, set before each step from the batch's field of that name (`field`; empty: the
 //                name of the node). Dimension names as DimensionName: samples, channels, ...
@@ -6,6 +6,9 @@
 //   state()      a state that no gradient reaches: running statistics, optimizer slots, the iteration counter; `like`
 //                names a state of the same attributes, with whose values it begins
 //   constant()   filled with `value`
+//   positions(x) axis   the index of each element of x along that dimension, of the whole batch: 0, 1, 2, ... x says
+//                how many there are and how they lie, and is not read. No gradient flows. Of a micro-batch
+//                `first_sample` is its place in the batch
 #include "ops/definitions/definitions.h"
 #include "ops/forms/op_builder.h"
 #include "ops/forms/op_checks.h"
@@ -62,6 +65,15 @@ std::vector<Rule> StateRules(const NodeView& node) {
   return rules;
 }
 
+absl::StatusOr<std::vector<TensorType>> PositionsShape(const NodeView& node) {
+  RETURN_IF_ERROR(CheckFloating(node, 0, "x"));
+  RETURN_IF_ERROR(CheckAtLeast(node.attributes, "first_sample", 0));
+  const Shape& x = node.inputs[0]->shape;
+  const int64_t axis = node.attributes.Int("axis");
+  if (axis >= 0 && axis < static_cast<int64_t>(x.size())) return std::vector<TensorType>{*node.inputs[0]};
+  return InvalidArgument("attribute axis is {}; x has {} dimensions", axis, x.size());
+}
+
 Op StateLike(const std::string& name) {
   return Op(name)
       .Attribute("dtype", "f32")
@@ -96,6 +108,19 @@ OpDefinition ConstantOp() {
       .Required("value", 0.0)
       .Shape(ConstantShape)
       .Rules(StateRules);
+}
+
+OpDefinition PositionsOp() {
+  return Op("positions")
+      .Inputs({"x"})
+      .Constant({"x"})
+      .Required("axis", int64_t{0})
+      .Attribute("first_sample", int64_t{0})
+      .Shape(PositionsShape)
+      .Rules(
+          [](const NodeView& node) { return EveryDimension(static_cast<int>(node.inputs[0]->shape.size()), {true}); })
+      .Flops([](const NodeView& node) { return Count(node.inputs[0]->shape); })
+      .InPlace(0, 0);
 }
 
 }  // namespace partita

@@ -9,10 +9,10 @@
 //       softmax_cross_entropy, 1/n (1 of a sum) sum over i of weight_i sum over c of q[i,c] (maximum[i] + log sum[i] -
 //       x[i,c])
 //
-// A user writes softmax_cross_entropy, softmax or log_softmax; a pass puts the pieces in their place where a strategy
-// splits the classes (graph/passes/decompose.h). No gradient flows through a maximum: it cancels. The cotangent of a
-// sum that the loss gives is the same on every rank, since q adds up to 1, so the backward pass of a loss moves
-// nothing.
+// A user writes softmax_cross_entropy, softmax, log_softmax or row_maximum; a pass puts the pieces in their place where
+// a strategy splits the classes (graph/passes/decompose.h). No gradient flows through a maximum: it cancels. The
+// cotangent of a sum that the loss gives is the same on every rank, since q adds up to 1, so the backward pass of a
+// loss moves nothing.
 //
 //   row_exponentials_grad(x, maximum, dsum)                    exp(x - maximum) dsum
 //   softmax_normalize_grad(y, dy, sum)                         dsum[i] = - sum over c of y[i,c] dy[i,c] / sum[i]
@@ -163,8 +163,8 @@ FlopsFunction PerLogit(double operations) {
 
 OpDefinition RowMaximumOp() {
   return Op("row_maximum")
-      .Internal()
       .Inputs({"x"})
+      .Constant({"x"})
       .Shape(RowsShape("x", {}, true))
       .Rules(RowsAndClasses({kElements}, {kRows}, Reduction::kMax))
       .Flops(PerLogit(1));

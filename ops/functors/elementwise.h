@@ -32,7 +32,7 @@
 namespace partita {
 
 // Those with a gradient, and steps, through which none flows.
-using SmoothOps = TypeList<Cos, Erf, Exp, Expm1, Gelu, GeluTanh, HardSigmoid, HardSwish, Log, Log1p, Relu, Relu6,
+using SmoothOps = TypeList<Atan, Cos, Erf, Exp, Expm1, Gelu, GeluTanh, HardSigmoid, HardSwish, Log, Log1p, Relu, Relu6,
                            Sigmoid, Silu, Sin, Sqrt, Square, Tanh>;
 using StepOps = TypeList<Floor, Round>;
 using UnaryOps = decltype(Joined(SmoothOps(), StepOps()));

@@ -167,6 +167,25 @@ struct Cos {
   }
 };
 
+// The angle in radians, of (-pi/2, pi/2), whose tangent x is.
+struct Atan {
+  static std::string Name() { return "atan"; }
+  static constexpr bool kGradientReadsResult = false;
+  static constexpr int kCost = 20;
+  static constexpr double kDomain[2] = {-4, 4};
+  static constexpr double kExamples[][2] = {{0, 0}, {1, 0.78539816339744831}, {-2.5, -1.1902899496825317}};
+
+  template <typename T>
+  PARTITA_HOST_DEVICE static T Value(T x) {
+    return std::atan(x);
+  }
+
+  template <typename T>
+  PARTITA_HOST_DEVICE static T Gradient(T dy, T x) {
+    return dy / (T(1) + x * x);
+  }
+};
+
 struct Sqrt {
   static std::string Name() { return "sqrt"; }
   static constexpr bool kGradientReadsResult = true;

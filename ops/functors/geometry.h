@@ -116,6 +116,11 @@ struct GlobalBlock {
   int64_t size[kMaxRank] = {}, offset[kMaxRank] = {}, global[kMaxRank] = {};
 };
 
+// Of a rank's block: the global index along one dimension is first + i / behind % size.
+struct DimensionPlaces {
+  int64_t first = 0, size = 1, behind = 1;
+};
+
 // A tensor as rows of channels: the last dimension runs fastest.
 struct ChannelRows {
   int64_t rows = 0, channels = 0;

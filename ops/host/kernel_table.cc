@@ -115,6 +115,7 @@ const KernelTable& Table() {
       {"add", {{"fast", FAST(FastAdd)}, {"reference", ReferenceAdd}}},
       {"dropout", {{"fast", FAST(FastDropout)}, {"reference", ReferenceDropout}}},
       {"noise", {{"reference", ReferenceNoise}}},
+      {"positions", {{"reference", ReferencePositions}}},
       {"concat", {{"fast", FAST(FastConcat), kTaken}, {"reference", ReferenceConcat, kTaken}}},
       {"slice", {{"fast", FAST(FastSlice), kTaken}, {"reference", ReferenceSlice, kTaken}}},
       {"slice_grad", {{"fast", FAST(FastSliceGrad), kTaken}, {"reference", ReferenceSliceGrad, kTaken}}},

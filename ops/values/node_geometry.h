@@ -145,6 +145,17 @@ inline GlobalBlock MakeGlobalBlock(const LocalTensor& tensor) {
   return block;
 }
 
+// Of `positions`.
+inline DimensionPlaces MakeDimensionPlaces(const LocalNode& node) {
+  const LocalTensor& y = node.outputs[0];
+  if (y.box.empty()) return {};
+  const auto axis = static_cast<size_t>(node.attributes.Int("axis"));
+  DimensionPlaces places{y.box.offset[axis], y.box.size[axis], 1};
+  if (axis == 0) places.first += node.attributes.Int("first_sample");
+  for (size_t d = axis + 1; d < y.box.size.size(); ++d) places.behind *= y.box.size[d];
+  return places;
+}
+
 inline ChannelRows MakeRows(const Shape& shape) {
   ChannelRows result{1, shape.back()};
   for (size_t d = 0; d + 1 < shape.size(); ++d) result.rows *= shape[d];

@@ -53,6 +53,10 @@ void AddElementwiseGradients(Cases& cases) {
   }
   cases.Add("noise", "image", {{"distribution", "normal"}, {"key", "drawn"}, {"first_sample", int64_t{2}}},
             {Fixed({3, 5, 3, 2}), Integers({}, 1000)});
+  for (const int64_t axis : {0, 2}) {
+    cases.Add("positions", "along" + std::to_string(axis), {{"axis", axis}, {"first_sample", int64_t{2}}},
+              {Fixed({3, 5, 3, 2})});
+  }
   for (const std::string& op : NamesOf(StepOps())) cases.Add(op, "image", {}, {Fixed({3, 5, 3, 2})});
   for (const char* op : {"greater", "greater_equal"}) {
     cases.Add(op, "image", {}, {Fixed({3, 5, 3, 2}), Fixed({3, 5, 3, 2})});

@@ -327,6 +327,7 @@ std::vector<ShapeCase> TrainingCases() {
       {"softmax_cross_entropy", {{"reduction", "sum"}}, {F32({4, 3, 6}), I32({4, 3}), F32({4, 3})}, {scalar}},
       {"softmax_cross_entropy_grad", {}, {F64({4, 6}), I32({4}), F64({4}), F64({})}, {F64({4, 6})}},
       {"row_maximum", {}, {F64({4, 6})}, {F64({4})}},
+      {"positions", {{"axis", int64_t{1}}}, {F64({4, 6})}, {F64({4, 6})}},
       {"row_exponentials", {}, {F32({4, 6}), F32({4})}, {F32({4})}},
       {"row_exponentials_grad", {}, {F32({4, 6}), F32({4}), F32({4})}, {F32({4, 6})}},
       {"row_exponentials", {}, {F32({4, 3, 6}), F32({4, 3})}, {F32({4, 3})}},

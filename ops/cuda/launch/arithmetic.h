@@ -47,6 +47,9 @@ LaunchError Dropout(DType dtype, const DropoutLaunch& dropout, const void* x, vo
 // Uniform numbers of [0, 1), or normal ones.
 LaunchError Noise(DType dtype, const DrawLaunch& draw, bool normal, void* y, int64_t elements, CudaQueue queue);
 
+// The place of each element along a dimension.
+LaunchError Positions(DType dtype, const DimensionPlaces& places, void* y, int64_t elements, CudaQueue queue);
+
 }  // namespace partita::launch
 
 #endif  // PARTITA_OPS_CUDA_LAUNCH_ARITHMETIC_H_

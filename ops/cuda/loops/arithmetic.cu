@@ -219,6 +219,17 @@ struct NoiseBody {
   }
 };
 
+template <typename T>
+struct PositionsBody {
+  T* y;
+  Divisor behind, size;
+  int64_t first;
+
+  PARTITA_HOST_DEVICE void operator()(int64_t i) const {
+    y[i] = static_cast<T>(static_cast<Compute<T>>(first + size(behind(i).quotient).rest));
+  }
+};
+
 ChannelRows Flat(int64_t elements) { return {1, elements}; }
 
 // A sum of kCount inputs, the first one perhaps what earlier launches have added up.
@@ -355,6 +366,13 @@ LaunchError Dropout(DType dtype, const DropoutLaunch& dropout, const void* x, vo
 LaunchError Noise(DType dtype, const DrawLaunch& draw, bool normal, void* y, int64_t elements, CudaQueue queue) {
   return WithFloating(dtype, [&]<typename T>() {
     const NoiseBody<T> body{As<T>(y), GlobalRuns(draw.block), NoiseStep{normal, draw.key, 0}, draw.iteration};
+    return ForEach(elements, body, queue);
+  });
+}
+
+LaunchError Positions(DType dtype, const DimensionPlaces& places, void* y, int64_t elements, CudaQueue queue) {
+  return WithFloating(dtype, [&]<typename T>() {
+    const PositionsBody<T> body{As<T>(y), Divisor(places.behind), Divisor(places.size), places.first};
     return ForEach(elements, body, queue);
   });
 }

@@ -124,6 +124,13 @@ absl::StatusOr<PreparedCudaKernel> CudaNoise(const LocalNode& node) {
   });
 }
 
+absl::StatusOr<PreparedCudaKernel> CudaPositions(const LocalNode& node) {
+  return OwnFloatingKernel(node, [places = MakeDimensionPlaces(node), n = node.outputs[0].elements()](
+                                     const KernelArguments& a, DType dtype, CudaQueue q) {
+    return launch::Positions(dtype, places, Out(a, 0), n, q);
+  });
+}
+
 absl::StatusOr<PreparedCudaKernel> CudaPixels(const LocalNode& node) {
   ASSIGN_OR_RETURN(const PixelScale scale, LocalPixelScale(node));
   return OwnWideKernel(node,

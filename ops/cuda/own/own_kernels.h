@@ -19,6 +19,7 @@ absl::StatusOr<PreparedCudaKernel> CudaBias(const LocalNode& node);
 absl::StatusOr<PreparedCudaKernel> CudaBiasGrad(const LocalNode& node);
 absl::StatusOr<PreparedCudaKernel> CudaDropout(const LocalNode& node);
 absl::StatusOr<PreparedCudaKernel> CudaNoise(const LocalNode& node);
+absl::StatusOr<PreparedCudaKernel> CudaPositions(const LocalNode& node);
 absl::StatusOr<PreparedCudaKernel> CudaPixels(const LocalNode& node);
 
 // attention.cc

@@ -162,6 +162,16 @@ absl::StatusOr<PreparedKernel> ReferenceNoise(const LocalNode& node) {
   });
 }
 
+absl::StatusOr<PreparedKernel> ReferencePositions(const LocalNode& node) {
+  const DimensionPlaces places = MakeDimensionPlaces(node);
+  const int64_t elements = node.outputs[0].elements();
+  return PreparedFloating(node.outputs[0].dtype, [=]<typename T>(const KernelArguments& a) {
+    for (int64_t i = 0; i < elements; ++i) {
+      Out<T>(a, 0)[i] = static_cast<T>(static_cast<double>(places.first + i / places.behind % places.size));
+    }
+  });
+}
+
 absl::StatusOr<PreparedKernel> ReferencePixels(const LocalNode& node) {
   ASSIGN_OR_RETURN(const PixelScale scale, LocalPixelScale(node));
   const int64_t elements = node.outputs[0].elements();

@@ -22,6 +22,7 @@ absl::StatusOr<PreparedKernel> ReferenceBiasGrad(const LocalNode& node);
 absl::StatusOr<PreparedKernel> ReferenceBiasGradRelu(const LocalNode& node);
 absl::StatusOr<PreparedKernel> ReferenceDropout(const LocalNode& node);
 absl::StatusOr<PreparedKernel> ReferenceNoise(const LocalNode& node);
+absl::StatusOr<PreparedKernel> ReferencePositions(const LocalNode& node);
 absl::StatusOr<PreparedKernel> ReferencePixels(const LocalNode& node);
 
 // shaping.cc

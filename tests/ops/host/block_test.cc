@@ -182,8 +182,9 @@ TEST(EmptyBlocks, NoSamplesAreNoWork) {
 }
 
 // What is drawn belongs to the global element: cut anywhere, the parts are those of the whole.
-void ExpectSameOnEveryPart(const std::string& op, const Attributes& attributes) {
-  const LocalNode node = WholeNode(op, attributes, {F32({5, 6, 7, 9}), TensorType{DType::kI32, {}}});
+void ExpectSameOnEveryPart(const std::string& op, const Attributes& attributes, bool of_a_step = true) {
+  const TensorType x = F32({5, 6, 7, 9}), step{DType::kI32, {}};
+  const LocalNode node = of_a_step ? WholeNode(op, attributes, {x, step}) : WholeNode(op, attributes, {x});
   const std::vector<Values> inputs = SuitableInputs(node, 8);
   for (const std::string& family : Families(op)) {
     const RunOptions options{.family = family, .threads = 2};
@@ -211,6 +212,19 @@ TEST(Dropout, MaskDoesNotDependOnTheSplit) {
 TEST(Noise, DoesNotDependOnTheSplit) {
   for (const char* const distribution : {"normal", "uniform"}) {
     ExpectSameOnEveryPart("noise", {{"distribution", std::string(distribution)}, {"key", std::string("drawn")}});
+  }
+}
+
+TEST(Positions, AreThoseOfTheWholeTensor) {
+  for (int64_t axis = 0; axis < 4; ++axis) {
+    const LocalNode node = WholeNode("positions", {{"axis", axis}, {"first_sample", int64_t{3}}}, {F32({5, 6, 7, 9})});
+    const Values whole = Outputs(node, {Values(5 * 6 * 7 * 9, 0)})[0];
+    for (size_t i = 0; i < whole.size(); ++i) {
+      const int64_t at[] = {static_cast<int64_t>(i) / 378 + 3, static_cast<int64_t>(i) / 63 % 6,
+                            static_cast<int64_t>(i) / 9 % 7, static_cast<int64_t>(i) % 9};
+      ASSERT_EQ(whole[i], static_cast<double>(at[axis])) << i;
+    }
+    ExpectSameOnEveryPart("positions", {{"axis", axis}}, false);
   }
 }
 

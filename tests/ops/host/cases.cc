@@ -203,6 +203,8 @@ void AddElementwise(CaseTable& table) {
     for (const char* const distribution : {"normal", "uniform"}) {
       table.Add("noise", {{"distribution", std::string(distribution)}, {"key", std::string("drawn")}}, {x, I32({})});
     }
+    table.Add("positions", {{"axis", static_cast<int64_t>(shape.size()) - 1}}, {x});
+    table.Add("positions", {{"axis", int64_t{0}}, {"first_sample", int64_t{5}}}, {x});
     table.Add("reshape", {{"shape", Ints{Elements(shape)}}}, {x});
     table.Add("cast", {{"dtype", std::string("i32")}}, {x});
     table.Add("sum_of_squares", {}, {x});

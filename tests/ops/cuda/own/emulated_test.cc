@@ -165,6 +165,7 @@ TEST_P(EmulatedKernel, ElementwiseOpsHaveTheHostsBits) {
                                                         "add",
                                                         "dropout",
                                                         "noise",
+                                                        "positions",
                                                         "concat",
                                                         "slice",
                                                         "slice_grad",
