@@ -27,25 +27,6 @@ constexpr size_t kMostReasons = 20;
 
 bool IsOnnx(const std::string& path) { return HasEnding(path, ".onnx"); }
 
-struct NamesOfArgument {
-  std::vector<std::string> operator()(const TensorName& tensor) const { return {tensor.name}; }
-  std::vector<std::string> operator()(const TensorNames& tensors) const { return tensors.names; }
-  template <typename T>
-  std::vector<std::string> operator()(const T&) const {
-    return {};
-  }
-};
-
-std::vector<std::string> ReadsOf(const torch_export::Node& node) {
-  std::vector<std::string> reads;
-  for (const auto& [name, argument] : node.arguments) {
-    for (const std::string& tensor : std::visit(NamesOfArgument(), argument)) {
-      if (!tensor.empty()) reads.push_back(tensor);
-    }
-  }
-  return reads;
-}
-
 std::string Written(const torch_export::Node& node) {
   return IsInPlace(node.target) ? OptionalTensorOf(node, "self") : std::string();
 }
@@ -134,7 +115,20 @@ absl::Status CheckNumbers(const torch_export::Node& node) {
                                                        "narrow.length",
                                                        "eye.n",
                                                        "eye.m",
-                                                       "scalar_tensor.s"};
+                                                       "scalar_tensor.s",
+                                                       "add.other",
+                                                       "sub.other",
+                                                       "rsub.other",
+                                                       "eq.other",
+                                                       "ne.other",
+                                                       "lt.other",
+                                                       "le.other",
+                                                       "gt.other",
+                                                       "ge.other",
+                                                       "remainder.other",
+                                                       "floor_divide.other",
+                                                       "diagonal.offset",
+                                                       "diag.diagonal"};
   for (const auto& [name, argument] : node.arguments) {
     if (!read.contains(OpOf(node.target) + "." + name)) RETURN_IF_ERROR(CheckFixed(node, name));
   }
@@ -144,21 +138,17 @@ absl::Status CheckNumbers(const torch_export::Node& node) {
 // What mixes the rows of an operand reads a constant with all samples, and not the one that stands for all.
 absl::Status SpreadConstants(Translator& translator, const torch_export::Node& node) {
   static const auto& mixing = *new std::set<std::string>{
-      "softmax",    "_softmax", "log_softmax", "_log_softmax", "matmul", "mm",
-      "bmm",        "mv",       "addmm",       "baddbmm",      "einsum", "tril",
-      "triu",       "cumsum",   "flip",        "roll",         "norm",   "linalg_vector_norm",
-      "gather",     "slice",    "narrow",      "select",       "cat",    "concat",
-      "concatenate"};
+      "softmax",  "_softmax", "log_softmax", "_log_softmax", "matmul", "mm",     "bmm",      "mv",
+      "addmm",    "baddbmm",  "einsum",      "tril",         "triu",   "cumsum", "flip",     "roll",
+      "norm",     "gather",   "slice",       "narrow",       "select", "cat",    "concat",   "concatenate",
+      "diagonal", "diag",     "trace",       "topk",         "sort",   "prod",   "bilinear", "linalg_vector_norm",
+      "dot"};
   if (!mixing.contains(OpOf(node.target))) return absl::OkStatus();
   for (const std::string& name : ReadsOf(node)) {
     if (translator.ConstantOf(name) == nullptr) continue;
     const absl::StatusOr<Imported> whole = translator.Whole(name, name);
-    if (whole.ok()) translator.Bind(name, *whole);
-    const std::vector<Size>& sizes = translator.SizesOf(name);
-    const auto varies = [](const Size& size) { return !size.symbol.empty(); };
-    if (!whole.ok() || (sizes.size() > 1 && std::any_of(sizes.begin() + 1, sizes.end(), varies))) {
-      return InvalidArgument("it mixes samples of the constant {}", Quoted(name));
-    }
+    if (!whole.ok()) return InvalidArgument("it mixes samples of the constant {}", Quoted(name));
+    translator.Bind(name, *whole);
   }
   return absl::OkStatus();
 }
@@ -182,6 +172,7 @@ absl::Status TranslateNode(Translator& translator, const torch_export::Node& nod
     return InvalidArgument("its result has {} dimensions here, and {} in the file", result.rank(),
                            translator.SizesOf(node.outputs[0]).size());
   }
+  for (const std::string& output : node.outputs) RETURN_IF_ERROR(translator.CheckSizes(output));
   if (const std::string written = Written(node); !written.empty()) {
     ASSIGN_OR_RETURN(Imported value, translator.Get(node.outputs[0]));
     translator.Bind(written, std::move(value));
@@ -268,6 +259,23 @@ absl::Status TranslateAt(const Memory& memory, size_t i, const torch_export::Nod
   return absl::OkStatus();
 }
 
+// A spectral norm in training reads its vector v and writes u and v, which torch.export leaves out; one in evaluation
+// reads both. `buffers`: names in the module, by value.
+absl::Status CheckSpectralNorms(const ExportedProgram& program, const std::map<std::string, std::string>& buffers,
+                                const std::set<std::string>& read) {
+  for (const auto& [name, target] : buffers) {
+    if (!target.ends_with("_v") || !read.contains(name)) continue;
+    const std::string other = target.substr(0, target.size() - 1) + "u";
+    const auto pair = std::ranges::find(buffers, other, [](const auto& buffer) { return buffer.second; });
+    if (pair == buffers.end() || read.contains(pair->first)) continue;
+    return InvalidArgument(
+        "{}: a spectral norm changes its buffer {} in each step, which the exported program does not; call eval() of "
+        "the module's parametrizations before the export: they keep their buffers then",
+        program.path, Quoted(other));
+  }
+  return absl::OkStatus();
+}
+
 // A buffer that the module writes itself would be left as it is here. Counters that the loss does not read may be.
 absl::Status CheckBuffers(const ExportedProgram& program, const std::vector<bool>& needed) {
   const std::map<std::string, std::string> roots = RootsOf(program);
@@ -301,6 +309,7 @@ absl::Status CheckBuffers(const ExportedProgram& program, const std::vector<bool
         "statistics of batch norms",
         program.path, Place(node), Quoted(buffer->second));
   }
+  RETURN_IF_ERROR(CheckSpectralNorms(program, buffers, read));
   for (const std::string& name : by_norms) {
     if (!beside_norms.contains(name) || !buffers.contains(name)) continue;
     return InvalidArgument("{}: the module reads the running statistic {}, which a batch norm changes in the same step",

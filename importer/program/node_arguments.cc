@@ -4,6 +4,21 @@
 #include "runtime/base/status.h"
 
 namespace partita::torch_export {
+namespace {
+
+struct NamesOfArgument {
+  std::vector<std::string> operator()(const TensorName& tensor) const { return {tensor.name}; }
+  std::vector<std::string> operator()(const TensorNames& tensors) const { return tensors.names; }
+  template <typename T>
+  std::vector<std::string> operator()(const T&) const {
+    return {};
+  }
+};
+
+// mask |= other, mask &= other, mask ^= other
+bool IsInPlaceLogic(const std::string& op) { return op == "__ior__" || op == "__iand__" || op == "__ixor__"; }
+
+}  // namespace
 
 std::string OpOf(const std::string& target) {
   std::string op = target;
@@ -11,6 +26,7 @@ std::string OpOf(const std::string& target) {
     if (op.starts_with(prefix)) op = op.substr(prefix.size());
   }
   op = op.substr(0, op.find('.'));
+  if (IsInPlaceLogic(op)) return "__" + op.substr(3);
   if (IsInPlace(target)) op.pop_back();
   return op;
 }
@@ -19,7 +35,17 @@ bool IsInPlace(const std::string& target) {
   const std::string aten = "torch.ops.aten.";
   if (!target.starts_with(aten)) return false;
   const std::string op = target.substr(aten.size(), target.find('.', aten.size()) - aten.size());
-  return op.ends_with('_') && !op.starts_with('_');
+  return IsInPlaceLogic(op) || (op.ends_with('_') && !op.starts_with('_'));
+}
+
+std::vector<std::string> ReadsOf(const Node& node) {
+  std::vector<std::string> reads;
+  for (const auto& [name, argument] : node.arguments) {
+    for (const std::string& tensor : std::visit(NamesOfArgument(), argument)) {
+      if (!tensor.empty()) reads.push_back(tensor);
+    }
+  }
+  return reads;
 }
 
 absl::StatusOr<std::string> TensorOf(const Node& node, const std::string& name) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -16,6 +17,9 @@ namespace partita::torch_export {
 std::string OpOf(const std::string& target);
 // Whether the op writes into its first argument.
 bool IsInPlace(const std::string& target);
+
+// The tensors that it reads, of all arguments.
+std::vector<std::string> ReadsOf(const Node& node);
 
 // Arguments of a node. Those that it lacks are the defaults.
 absl::StatusOr<std::string> TensorOf(const Node& node, const std::string& name);  // kInvalidArgument: no tensor

@@ -58,6 +58,38 @@ absl::Status Tangent(Translator& translator, const Node& node) {
   });
 }
 
+// (exp(x) + exp(-x)) / 2, and (e + e / (1 + e)) / 2 of e = exp(x) - 1, which has the digits of a small x.
+absl::Status Hyperbolic(Translator& translator, const Node& node) {
+  return Made(translator, node, [&](Formula& f, const std::string& x) {
+    if (OpOf(node.target) == "cosh") return f.Times(f("add", {f("exp", {x}), f("exp", {f.Negative(x)})}), 0.5);
+    const std::string e = f("expm1", {x});
+    return f.Times(f("add", {e, f("div", {e, f.Plus(e, 1)})}), 0.5);
+  });
+}
+
+// atan(x); asin(x) = 2 atan(x / (1 + sqrt(1 - x^2))), acos(x) = pi / 2 - asin(x).
+absl::Status Arc(Translator& translator, const Node& node) {
+  const std::string op = OpOf(node.target);
+  return Made(translator, node, [&](Formula& f, const std::string& x) {
+    if (op == "atan") return f.Result("atan", {x});
+    const std::string root = f("sqrt", {f.Without(f("square", {x}))});
+    const std::string half = f("atan", {f("div", {x, f.Plus(root, 1)})});
+    return op.find("cos") == std::string::npos ? f.Times(half, 2) : f.Plus(f.Times(half, -2), std::numbers::pi / 2);
+  });
+}
+
+// atanh(x) = (log(1 + x) - log(1 - x)) / 2; asinh(x) = 2 atanh(x / (1 + sqrt(1 + x^2))), acosh(x) = log(x +
+// sqrt(x^2 - 1)).
+absl::Status AreaHyperbolic(Translator& translator, const Node& node) {
+  const std::string op = OpOf(node.target);
+  return Made(translator, node, [&](Formula& f, const std::string& x) {
+    const auto twice = [&f](const std::string& t) { return f("sub", {f("log1p", {t}), f("log1p", {f.Negative(t)})}); };
+    if (op == "atanh") return f.Times(twice(x), 0.5);
+    const std::string root = f("sqrt", {f.Plus(f("square", {x}), op == "asinh" ? 1 : -1)});
+    return op == "asinh" ? twice(f("div", {x, f.Plus(root, 1)})) : f("log", {f("add", {x, root})});
+  });
+}
+
 absl::Status ComplementaryErf(Translator& translator, const Node& node) {
   return Made(translator, node, [](Formula& f, const std::string& x) { return f.Without(f("erf", {x})); });
 }
@@ -78,13 +110,6 @@ absl::Status Reciprocal(Translator& translator, const Node& node) {
   const bool root = OpOf(node.target) == "rsqrt";
   return Made(translator, node,
               [&](Formula& f, const std::string& x) { return Inverse(f, root ? f("sqrt", {x}) : x); });
-}
-
-// Of another exponent than a whole one or a half: exp(exponent log(x)); above 1 it is 0 at 0, with the gradient 0.
-std::string AnyPower(Formula& f, const std::string& x, double exponent) {
-  const std::string base = exponent > 1 ? f("add", {x, f.Compared("eq", x, f.Number(0, x))}) : x;
-  const std::string power = f("exp", {f.Times(f("log", {base}), exponent)});
-  return exponent > 1 ? f("masked", {power, x}) : power;
 }
 
 absl::Status Power(Translator& translator, const Node& node) {
@@ -110,7 +135,7 @@ absl::Status Power(Translator& translator, const Node& node) {
   const double exponent = NumberOf(node, "exponent", 1), size = std::abs(exponent);
   return Made(translator, node, [&](Formula& f, const std::string& x) {
     if (exponent == 0) return f.Plus(f.Times(f("stop_gradient", {x}), 0), 1);
-    if (size != 0.5 && (size > kMostWhole || !IsWhole(size))) return AnyPower(f, x, exponent);
+    if (size != 0.5 && (size > kMostWhole || !IsWhole(size))) return f.Raised(x, exponent);
     const std::string power = size == 0.5 ? f("sqrt", {x}) : WholePower(f, x, static_cast<int>(size));
     return exponent < 0 ? Inverse(f, power) : power;
   });
@@ -286,6 +311,14 @@ void AddActivations(Translations& translations) {
                        {"log10", ToBase},
                        {"tan", Tangent},
                        {"erfc", ComplementaryErf},
+                       {"cosh", Hyperbolic},
+                       {"sinh", Hyperbolic},
+                       {"atan", Arc},
+                       {"asin", Arc},
+                       {"acos", Arc},
+                       {"asinh", AreaHyperbolic},
+                       {"acosh", AreaHyperbolic},
+                       {"atanh", AreaHyperbolic},
                        {"reciprocal", Reciprocal},
                        {"rsqrt", Reciprocal},
                        {"pow", Power},

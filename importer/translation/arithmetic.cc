@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 
 namespace partita::torch_export {
 
@@ -50,6 +51,12 @@ std::string Formula::Root(const std::string& x) {
   return (*this)("masked", {(*this)("sqrt", {above}), x});
 }
 
+std::string Formula::Raised(const std::string& x, double exponent) {
+  const std::string base = exponent > 1 ? (*this)("add", {x, Compared("eq", x, Number(0, x))}) : x;
+  const std::string power = (*this)("exp", {Times((*this)("log", {base}), exponent)});
+  return exponent > 1 ? (*this)("masked", {power, x}) : power;
+}
+
 std::string Formula::Softplus(const std::string& x) {
   return (*this)("add", {(*this)("relu", {x}), (*this)("log1p", {(*this)("exp", {Negative(Magnitude(x))})})});
 }
@@ -77,6 +84,25 @@ std::string Formula::Samples() {
   return (*this)("sum", {Plus(zeros, 1)});
 }
 
+std::string Formula::Argument(const Node& node, const std::string& argument, const std::string& beside) {
+  if (!IsOfBatch(node, argument)) return Number(NumberOf(node, argument, 0), beside);
+  const Size& size = std::get<Size>(node.arguments.at(argument));
+  const auto number = Kept([&]() -> absl::StatusOr<Translator::BatchNumber> {
+    if (const auto known = translator_.NumberOfBatch(size)) return *known;
+    return InvalidArgument(
+        "it computes with a number that varies with the batch ({}); its size, multiples of that, and sums of these and "
+        "numbers are read",
+        size.symbol);
+  });
+  return Plus(Times(Samples(), number.each), number.more);
+}
+
+bool IsOfBatch(const Node& node, const std::string& argument) {
+  const auto found = node.arguments.find(argument);
+  const auto* const size = found == node.arguments.end() ? nullptr : std::get_if<Size>(&found->second);
+  return size != nullptr && !size->symbol.empty();
+}
+
 std::string Formula::Lifted(const Imported& value, const Order& order) {
   return Kept([&] { return torch_export::Lifted(translator_, value, order, name_); }).node;
 }
@@ -89,7 +115,12 @@ absl::StatusOr<Imported> Lifted(Translator& translator, const Imported& value, c
     if (order == InOrder(order.size())) return lifted;  // broadcast from the last dimension, as here
     Shape shape(order.size() - lifted.rank(), 1);
     const Shape own = translator.ShapeOf(lifted.node);
-    for (const int64_t size : own) shape.push_back(size);
+    bool open = false;  // one size may be
+    for (size_t d = 0; d < own.size(); ++d) {
+      const bool varies = !open && translator.Varies(lifted.node, d);
+      shape.push_back(varies ? -1 : own[d]);
+      open |= varies;
+    }
     ASSIGN_OR_RETURN(lifted.node, translator.Add(name + ".lifted", "reshape", {lifted.node}, {{"shape", shape}}));
     lifted.order = InOrder(order.size());
   }

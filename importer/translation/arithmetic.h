@@ -40,6 +40,8 @@ class Formula {
   std::string Truncated(const std::string& x);
   // sqrt(x), whose gradient where x is 0 is 0, as PyTorch has it for norms and deviations.
   std::string Root(const std::string& x);
+  // x to that power, of x above 0: exp(exponent log(x)); above 1 it is 0 at 0, with the gradient 0.
+  std::string Raised(const std::string& x, double exponent);
   // log(1 + exp(x)), which does not overflow.
   std::string Softplus(const std::string& x);
   // 1 where x is not 0, or where `op` (eq, ne, lt, le, gt, ge) holds of x and y, else 0.
@@ -49,6 +51,12 @@ class Formula {
   std::string Chosen(const std::string& condition, const std::string& x, const std::string& y);
   // How many samples a batch has, a scalar.
   std::string Samples();
+  // A number among the arguments of a node as an operand beside that node, also where it is a multiple of the batch.
+  std::string Argument(const Node& node, const std::string& argument, const std::string& beside);
+  // 0, 1, 2, ... along one of `rank` dimensions of that size, of the others 1.
+  std::string Numbers(const Size& size, size_t rank, size_t dimension) {
+    return Kept([&] { return translator_.NumbersAlong(size, rank, dimension, name_); });
+  }
 
   std::string Floats(const std::string& x) {
     return Kept([&] { return translator_.AsFloats(x, name_); });
@@ -79,6 +87,8 @@ class Formula {
 // The value with as many dimensions as the order has, in this order: sizes of 1 in front of its own.
 absl::StatusOr<Imported> Lifted(Translator& translator, const Imported& value, const Order& order,
                                 const std::string& name);
+// Whether an argument is a number that varies with the batch.
+bool IsOfBatch(const Node& node, const std::string& argument);
 // Integers are computed as f32, which holds those up to 2^24 exactly, and become integers again.
 absl::StatusOr<std::string> AsType(Translator& translator, const std::string& node, DType type,
                                    const std::string& name);

@@ -16,22 +16,6 @@ absl::Status Pass(Translator& translator, const Node& node) {
   return absl::OkStatus();
 }
 
-// How many of it there are for each sample, of a number that varies with the batch.
-absl::StatusOr<double> PerSample(const Translator& translator, const Node& node, const std::string& argument) {
-  const Size& size = std::get<Size>(node.arguments.at(argument));
-  const std::optional<double> each = translator.PerSample(size);
-  if (each) return *each;
-  return InvalidArgument(
-      "it computes with a number that varies with the batch ({}); its size and multiples of that are read",
-      size.symbol);
-}
-
-bool Varies(const Node& node, const std::string& argument) {
-  const auto found = node.arguments.find(argument);
-  const auto* const size = found == node.arguments.end() ? nullptr : std::get_if<Size>(&found->second);
-  return size != nullptr && !size->symbol.empty();
-}
-
 // x / y, as `rounding_mode` says: a quotient, or the whole number below it or nearer to 0.
 std::string Quotient(Formula& f, const Node& node, const std::string& x, const std::string& y) {
   const auto found = node.arguments.find("rounding_mode");
@@ -74,10 +58,9 @@ absl::Status Two(Translator& translator, const Node& node) {
     ASSIGN_OR_RETURN(Pair pair, PairOf(translator, self, other, node.outputs[0]));
     return Bound(f, kMake(f, node, pair.x.node, pair.y.node), pair.order);
   }
-  for (const char* const argument : {"self", "other"}) RETURN_IF_ERROR(CheckFixed(node, argument));
   ASSIGN_OR_RETURN(Imported value, translator.Get(self.empty() ? other : self));
   value.node = f.Floats(value.node);
-  const std::string number = f.Number(NumberOf(node, self.empty() ? "self" : "other", 0), value.node);
+  const std::string number = f.Argument(node, self.empty() ? "self" : "other", value.node);
   const std::string result = self.empty() ? kMake(f, node, number, value.node) : kMake(f, node, value.node, number);
   return Bound(f, result, value.order);
 }
@@ -96,10 +79,9 @@ absl::Status OfTensors(Translator& translator, const Node& node, const std::stri
 
 // A number of samples as a tensor without dimensions.
 absl::Status ScalarTensor(Translator& translator, const Node& node) {
-  if (!Varies(node, "s")) return InvalidArgument("it makes a tensor of no number");
-  ASSIGN_OR_RETURN(const double each, PerSample(translator, node, "s"));
+  if (!IsOfBatch(node, "s")) return InvalidArgument("it makes a tensor of no number");
   Formula f(translator, node.outputs[0]);
-  const std::string samples = f.Times(f.Samples(), each);
+  const std::string samples = f.Argument(node, "s", "");
   RETURN_IF_ERROR(f.status());
   translator.Bind(node.outputs[0], {samples, {}});
   return absl::OkStatus();
@@ -110,34 +92,50 @@ absl::Status OfNumber(Translator& translator, const Node& node, double factor, d
   return Made(translator, node, [&](Formula& f, const std::string& x) { return f.Plus(f.Times(x, factor), number); });
 }
 
+// x + sign alpha number, of a number that varies with the batch.
+absl::Status Moved(Translator& translator, const Node& node, double sign) {
+  RETURN_IF_ERROR(CheckFixed(node, "alpha"));
+  return Made(translator, node, [&](Formula& f, const std::string& x) {
+    return f.Result("add", {x, f.Times(f.Argument(node, "other", x), sign * NumberOf(node, "alpha", 1))});
+  });
+}
+
 absl::Status Add(Translator& translator, const Node& node) {
   if (!IsNumber(node, "other")) return OfTensors(translator, node, "add");
+  if (IsOfBatch(node, "other")) return Moved(translator, node, 1);
   return OfNumber(translator, node, 1, NumberOf(node, "other", 0) * NumberOf(node, "alpha", 1));
 }
 absl::Status Subtract(Translator& translator, const Node& node) {
   if (!IsNumber(node, "other")) return OfTensors(translator, node, "sub");
+  if (IsOfBatch(node, "other")) return Moved(translator, node, -1);
   return OfNumber(translator, node, 1, -NumberOf(node, "other", 0) * NumberOf(node, "alpha", 1));
 }
 absl::Status SubtractFrom(Translator& translator, const Node& node) {
   if (!IsNumber(node, "other")) return InvalidArgument("rsub of two tensors");
+  if (IsOfBatch(node, "other")) {
+    RETURN_IF_ERROR(CheckFixed(node, "alpha"));
+    return Made(translator, node, [&](Formula& f, const std::string& x) {
+      return f.Result("add", {f.Times(x, -NumberOf(node, "alpha", 1)), f.Argument(node, "other", x)});
+    });
+  }
   return OfNumber(translator, node, -NumberOf(node, "alpha", 1), NumberOf(node, "other", 0));
 }
 absl::Status Multiply(Translator& translator, const Node& node) {
   if (!IsNumber(node, "other")) return OfTensors(translator, node, "mul");
-  if (!Varies(node, "other")) return OfNumber(translator, node, NumberOf(node, "other", 1), 0);
-  ASSIGN_OR_RETURN(const double each, PerSample(translator, node, "other"));
+  if (!IsOfBatch(node, "other")) return OfNumber(translator, node, NumberOf(node, "other", 1), 0);
   return Made(translator, node, [&](Formula& f, const std::string& x) {
-    return f.Result("mul", {f.Times(x, each), f.Samples()});
+    return f.Result("mul", {x, f.Argument(node, "other", x)});
   });
 }
 absl::Status Divide(Translator& translator, const Node& node) {
-  if (Varies(node, "other")) {
-    ASSIGN_OR_RETURN(const double each, PerSample(translator, node, "other"));
+  const auto mode = node.arguments.find("rounding_mode");
+  const bool rounds = OpOf(node.target) == "floor_divide" ||
+                      (mode != node.arguments.end() && std::holds_alternative<std::string>(mode->second));
+  if (!rounds && IsOfBatch(node, "other")) {
     return Made(translator, node, [&](Formula& f, const std::string& x) {
-      return f.Result("over", {f.Times(x, 1 / each), f.Samples()});
+      return f.Result("over", {x, f.Argument(node, "other", x)});
     });
   }
-  const bool rounds = node.arguments.contains("rounding_mode") || OpOf(node.target) == "floor_divide";
   if (rounds || !IsNumber(node, "other")) return Two<Quotient>(translator, node);
   return OfNumber(translator, node, 1 / NumberOf(node, "other", 1), 0);
 }
@@ -173,26 +171,6 @@ absl::Status Between(Translator& translator, const Node& node) {
   return Bound(f, f.Result("add", {pair.x.node, way}), pair.order);
 }
 
-// What lies above or below a diagonal times 0.
-absl::Status Triangle(Translator& translator, const Node& node) {
-  const std::string &name = node.outputs[0], op = OpOf(node.target);
-  ASSIGN_OR_RETURN(const std::string self, TensorOf(node, "self"));
-  ASSIGN_OR_RETURN(Imported x, translator.Get(self));
-  if (x.rank() < 2) return InvalidArgument("it has {} dimensions; expected 2", x.rank());
-  ASSIGN_OR_RETURN(x, translator.In(x, InOrder(x.rank()), name));
-  const Shape shape = translator.ShapeOf(x.node);
-  const int64_t rows = shape[shape.size() - 2], columns = shape.back(), diagonal = IntegerOf(node, "diagonal", 0);
-  std::vector<double> kept;
-  for (int64_t i = 0; i < rows * columns; ++i) {
-    const int64_t beyond = i % columns - i / columns - diagonal;
-    kept.push_back((op.starts_with("tril") ? beyond <= 0 : beyond >= 0) ? 1 : 0);
-  }
-  ASSIGN_OR_RETURN(const std::string mask, translator.Values(name + ".kept", DType::kF32, {rows, columns}, kept));
-  ASSIGN_OR_RETURN(x.node, translator.Add(name, "mul", {x.node, mask}));
-  translator.Bind(name, std::move(x));
-  return absl::OkStatus();
-}
-
 }  // namespace
 
 void AddElementwise(Translations& translations) {
@@ -219,9 +197,7 @@ void AddElementwise(Translations& translations) {
                        {"scalar_tensor", ScalarTensor},
                        {"addcmul", AddProduct},
                        {"addcdiv", AddProduct},
-                       {"lerp", Between},
-                       {"tril", Triangle},
-                       {"triu", Triangle}});
+                       {"lerp", Between}});
 }
 
 }  // namespace partita::torch_export

@@ -299,7 +299,9 @@ absl::Status IndexSelect(Translator& translator, const Node& node) {
   ASSIGN_OR_RETURN(const std::string self, TensorOf(node, "self"));
   ASSIGN_OR_RETURN(const std::string index, TensorOf(node, "index"));
   const Constant* const constant = translator.ConstantOf(index);
-  if (constant == nullptr) return InvalidArgument("its index depends on inputs");
+  if (constant == nullptr || constant->counts_samples != 0) {
+    return InvalidArgument("its index depends on inputs, or on the batch");
+  }
   ASSIGN_OR_RETURN(const Imported value, translator.Get(self));
   ASSIGN_OR_RETURN(const int dimension, DimensionOf(IntegerOf(node, "dim", 0), value.rank()));
   std::vector<int64_t> indices;
@@ -356,12 +358,26 @@ absl::Status OneHot(Translator& translator, const Node& node) {
   return absl::OkStatus();
 }
 
+// What stands at the place of each sample, by a matrix of places that says which one that is.
+absl::StatusOr<Imported> Exchanged(Formula& f, const Imported& value, int dimension, const std::string& matrix) {
+  RETURN_IF_ERROR(f.status());
+  return MixedBy(f.translator(), value, dimension, matrix, f.name());
+}
+
 absl::Status Flip(Translator& translator, const Node& node) {
   const std::string& name = node.outputs[0];
   ASSIGN_OR_RETURN(const std::string self, TensorOf(node, "self"));
   ASSIGN_OR_RETURN(Imported value, translator.Get(self));
   for (const int64_t d : IntegersOf(node, "dims", {})) {
     ASSIGN_OR_RETURN(const int dimension, DimensionOf(d, value.rank()));
+    const Size& all = translator.SizeOf(self, static_cast<size_t>(dimension));
+    if (!all.symbol.empty()) {  // i + j = n - 1
+      Formula f(translator, name);
+      const std::string sum = f("add", {f.Numbers(all, 2, 0), f.Numbers(all, 2, 1)});
+      const std::string last = f.Plus(f.Times(f.Samples(), translator.PerSample(all).value_or(1)), -1);
+      ASSIGN_OR_RETURN(value, Exchanged(f, value, dimension, f.Compared("eq", sum, last)));
+      continue;
+    }
     std::vector<int64_t> indices(static_cast<size_t>(translator.SizeOf(self, static_cast<size_t>(dimension)).value));
     std::iota(indices.rbegin(), indices.rend(), 0);
     ASSIGN_OR_RETURN(value, Taken(translator, value, dimension, indices, name));
@@ -378,6 +394,22 @@ absl::Status Roll(Translator& translator, const Node& node) {
   if (shifts.size() != dims.size()) return InvalidArgument("it rolls all dimensions as one");
   for (size_t i = 0; i < dims.size(); ++i) {
     ASSIGN_OR_RETURN(const int dimension, DimensionOf(dims[i], value.rank()));
+    const Size& all = translator.SizeOf(self, static_cast<size_t>(dimension));
+    const Size& by = std::get<Integers>(node.arguments.at("shifts")).sizes[i];
+    if (!all.symbol.empty()) {  // (i - j - shift) is a multiple of n
+      Formula f(translator, name);
+      const std::string samples = f.Times(f.Samples(), translator.PerSample(all).value_or(1));
+      const std::optional<double> each = translator.MultipleOf(by);
+      if (!by.symbol.empty() && !each) return InvalidArgument("it rolls by {}, which varies with the batch", by.symbol);
+      const std::string rows = f.Numbers(all, 2, 0), columns = f.Numbers(all, 2, 1);
+      const std::string shift =
+          by.symbol.empty() ? f.Number(static_cast<double>(by.value), rows) : f.Times(f.Samples(), *each);
+      const std::string apart = f("sub", {f("sub", {rows, columns}), shift});
+      const std::string whole = f("mul", {f("floor", {f("over", {apart, samples})}), samples});
+      ASSIGN_OR_RETURN(value, Exchanged(f, value, dimension, f.Compared("eq", apart, whole)));
+      continue;
+    }
+    if (!by.symbol.empty()) return InvalidArgument("it rolls by {}, which varies with the batch", by.symbol);
     const auto at = std::ranges::find(value.order, dimension) - value.order.begin();
     const int64_t size = translator.ShapeOf(value.node)[static_cast<size_t>(at)];
     const int64_t shift = (shifts[i] % size + size) % size;

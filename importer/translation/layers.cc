@@ -1,7 +1,6 @@
 // Layers: products, convolutions, pools, attention and tables.
 #include <algorithm>
 #include <cmath>
-#include <set>
 
 #include "importer/translation/moves.h"
 #include "importer/translation/translations.h"
@@ -107,8 +106,7 @@ absl::Status Product(Translator& translator, const Node& node) {
   }
   if (y.rank() == 1 && x.rank() >= 2) {  // a matrix of one column
     const std::string column = name + ".column";
-    ASSIGN_OR_RETURN(y.node,
-                     translator.Add(column, "reshape", {y.node}, {{"shape", Shape{translator.ShapeOf(y.node)[0], 1}}}));
+    ASSIGN_OR_RETURN(y.node, translator.Add(column, "reshape", {y.node}, {{"shape", Shape{-1, 1}}}));
     translator.Bind(column, {y.node, InOrder(2)});
     ASSIGN_OR_RETURN(Imported product, TimesMatrix(translator, x, column, false, "", name + ".product"));
     ASSIGN_OR_RETURN(product, translator.In(product, InOrder(product.rank()), name));
@@ -133,81 +131,6 @@ absl::Status Product(Translator& translator, const Node& node) {
   ASSIGN_OR_RETURN(std::string product, translator.Add(name, "batch_matmul", {x.node, y.node},
                                                        {{"transpose_x", x_exchanged}, {"transpose_y", y_exchanged}}));
   translator.Bind(name, {std::move(product), InOrder(std::max(x.rank(), y.rank()))});
-  return absl::OkStatus();
-}
-
-// Two operands, whose labels are those of both and the result, those that are summed, and those of one of them.
-absl::Status Einsum(Translator& translator, const Node& node) {
-  const std::string& name = node.outputs[0];
-  const auto text = node.arguments.find("equation");
-  const auto found = node.arguments.find("tensors");
-  const auto* const equation = text == node.arguments.end() ? nullptr : std::get_if<std::string>(&text->second);
-  const auto* const tensors = found == node.arguments.end() ? nullptr : std::get_if<TensorNames>(&found->second);
-  if (equation == nullptr || tensors == nullptr || tensors->names.size() != 2 || !translator.IsKnown(name)) {
-    return InvalidArgument("an einsum that has not two operands");
-  }
-  std::string labels = *equation;
-  std::erase(labels, ' ');
-  const size_t comma = labels.find(','), arrow = labels.find("->");
-  if (comma == std::string::npos || arrow == std::string::npos || labels.find('.') != std::string::npos) {
-    return InvalidArgument("an einsum of '{}'", *equation);
-  }
-  const std::string left = labels.substr(0, comma), right = labels.substr(comma + 1, arrow - comma - 1),
-                    result = labels.substr(arrow + 2);
-  const auto has = [](const std::string& in, char label) { return in.find(label) != std::string::npos; };
-  std::string both, summed, of_left, of_right;
-  for (const char label : result) {
-    (has(left, label) ? has(right, label) ? both : of_left : of_right).push_back(label);
-  }
-  for (const char label : left) {
-    if (!has(result, label)) summed.push_back(label);
-  }
-  const auto distinct = [](const std::string& in) { return std::set<char>(in.begin(), in.end()).size() == in.size(); };
-  const bool simple = distinct(left) && distinct(right) &&
-                      left.size() == both.size() + summed.size() + of_left.size() &&
-                      right.size() == both.size() + summed.size() + of_right.size() &&
-                      std::ranges::all_of(summed, [&](char label) { return has(right, label); });
-  if (!simple) return InvalidArgument("an einsum of '{}'", *equation);
-  // Each operand as [labels of both, rows, columns].
-  const auto lying = [&](size_t i, const std::string& own, const std::string& rows,
-                         const std::string& columns) -> absl::StatusOr<std::string> {
-    ASSIGN_OR_RETURN(Imported value, translator.Whole(tensors->names[i], name));
-    if (value.rank() != own.size() || translator.SizesOf(tensors->names[i]).size() != own.size()) {
-      return InvalidArgument("{} dimensions for '{}'", value.rank(), own);
-    }
-    Order order;
-    std::vector<Size> sizes;
-    const std::vector<Size>& of = translator.SizesOf(tensors->names[i]);
-    for (const char label : both) {
-      order.push_back(static_cast<int>(own.find(label)));
-      sizes.push_back(of[own.find(label)]);
-    }
-    for (const std::string& part : {rows, columns}) {
-      Size size{1};
-      for (const char label : part) {
-        const Size& one = of[own.find(label)];
-        order.push_back(static_cast<int>(own.find(label)));
-        size = {size.value * one.value, size.symbol.empty() ? one.symbol : size.symbol};
-      }
-      sizes.push_back(size);
-    }
-    ASSIGN_OR_RETURN(value, translator.In(value, order, name));
-    return translator.Reshape(value.node, sizes, name + ".operand");
-  };
-  ASSIGN_OR_RETURN(const std::string x, lying(0, left, of_left, summed));
-  ASSIGN_OR_RETURN(const std::string y, lying(1, right, summed, of_right));
-  ASSIGN_OR_RETURN(std::string product, both.empty() ? translator.Add(name + ".product", "matmul", {x, y})
-                                                     : translator.Add(name + ".product", "batch_matmul", {x, y}));
-  std::string made = both;
-  made.append(of_left).append(of_right);
-  Order order;
-  std::vector<Size> sizes;
-  for (const char label : made) {
-    order.push_back(static_cast<int>(result.find(label)));
-    sizes.push_back(translator.SizeOf(name, result.find(label)));
-  }
-  ASSIGN_OR_RETURN(product, translator.Reshape(product, sizes, name));
-  translator.Bind(name, {std::move(product), std::move(order)});
   return absl::OkStatus();
 }
 
@@ -474,7 +397,8 @@ absl::Status Embedding(Translator& translator, const Node& node) {
   ASSIGN_OR_RETURN(const std::string indices, TensorOf(node, "indices"));
   if (SwitchOf(node, "scale_grad_by_freq", false)) return InvalidArgument("gradients that are scaled by frequency");
   ASSIGN_OR_RETURN(const Imported table, translator.GetParameter(weight, InOrder(2), Beginning::kTable));
-  if (const Constant* const constant = translator.ConstantOf(indices); constant != nullptr) {
+  const Constant* const constant = translator.ConstantOf(indices);
+  if (constant != nullptr && constant->counts_samples == 0) {
     std::vector<int64_t> places;
     for (const double place : constant->values()) places.push_back(AsInteger(place));
     const int64_t padding = IntegerOf(node, "padding_idx", -1);
@@ -554,16 +478,25 @@ absl::Status EmbeddingBag(Translator& translator, const Node& node) {
 }  // namespace
 
 void AddLayers(Translations& translations) {
-  translations.insert({{"linear", Linear},        {"addmm", AddedProduct},
-                       {"matmul", Product},       {"bmm", Product},
-                       {"mm", Product},           {"mv", Product},
-                       {"einsum", Einsum},        {"baddbmm", AddedBatchProduct},
-                       {"conv1d", Convolution1d}, {"conv2d", Convolution},
-                       {"max_pool1d", Pool},      {"max_pool2d", Pool},
-                       {"avg_pool1d", Pool},      {"avg_pool2d", Pool},
-                       {"softmax", Softmax},      {"_softmax", Softmax},
-                       {"log_softmax", Softmax},  {"scaled_dot_product_attention", Attention},
-                       {"embedding", Embedding},  {"embedding_bag", EmbeddingBag}});
+  translations.insert({{"linear", Linear},
+                       {"addmm", AddedProduct},
+                       {"matmul", Product},
+                       {"bmm", Product},
+                       {"mm", Product},
+                       {"mv", Product},
+                       {"baddbmm", AddedBatchProduct},
+                       {"conv1d", Convolution1d},
+                       {"conv2d", Convolution},
+                       {"max_pool1d", Pool},
+                       {"max_pool2d", Pool},
+                       {"avg_pool1d", Pool},
+                       {"avg_pool2d", Pool},
+                       {"softmax", Softmax},
+                       {"_softmax", Softmax},
+                       {"log_softmax", Softmax},
+                       {"scaled_dot_product_attention", Attention},
+                       {"embedding", Embedding},
+                       {"embedding_bag", EmbeddingBag}});
 }
 
 }  // namespace partita::torch_export

@@ -42,10 +42,11 @@ absl::Status Compare(Translator& translator, const Node& node) {
     Formula f(translator, node.outputs[0]);
     return Bound(f, f.Compared(op, pair.x.node, pair.y.node), pair.order);
   }
-  RETURN_IF_ERROR(CheckFixed(node, "other"));
-  const double number = IsNumber(node, "other") ? NumberOf(node, "other", 0) : SwitchOf(node, "other", false) ? 1 : 0;
-  return Made(translator, node,
-              [&](Formula& f, const std::string& x) { return f.Compared(op, x, f.Number(number, x)); });
+  return Made(translator, node, [&](Formula& f, const std::string& x) {
+    const bool number = IsNumber(node, "other");
+    return f.Compared(op, x,
+                      number ? f.Argument(node, "other", x) : f.Number(SwitchOf(node, "other", false) ? 1 : 0, x));
+  });
 }
 
 absl::Status IsNaN(Translator& translator, const Node& node) {

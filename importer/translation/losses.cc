@@ -31,7 +31,7 @@ absl::StatusOr<Classified> ClassifiedOf(Translator& translator, const Node& node
   ASSIGN_OR_RETURN(const std::string target, TensorOf(node, "target"));
   Classified classified;
   ASSIGN_OR_RETURN(classified.logits, translator.Get(self));
-  ASSIGN_OR_RETURN(classified.labels, translator.Get(target));
+  ASSIGN_OR_RETURN(classified.labels, translator.Whole(target, name));
   Imported &logits = classified.logits, &labels = classified.labels;
   classified.probabilities = IsFloating(translator.TypeOf(labels.node));
   if (labels.rank() + (classified.probabilities ? 0 : 1) != logits.rank()) {
@@ -62,9 +62,18 @@ absl::Status FusedCrossEntropy(Translator& translator, const Node& node, const C
                            {"label_smoothing", NumberOf(node, "label_smoothing", 0)}};
   // By default PyTorch ignores labels of -100. One label for each sample, as a user gives it, is a class.
   const int64_t ignored = IntegerOf(node, "ignore_index", -100);
-  const bool given = translator.IsUserInput(OptionalTensorOf(node, "target"));
-  if (ignored != -100 || shape.size() > 2 || !given) attributes.Set("ignore_index", ignored);
+  const std::string target = OptionalTensorOf(node, "target");
+  const Constant* const fixed = translator.ConstantOf(target);
+  const bool counts = fixed != nullptr && fixed->counts_samples != 0;  // 0, 1, 2, ...
+  if (ignored != -100 || shape.size() > 2 || !(translator.IsUserInput(target) || counts)) {
+    attributes.Set("ignore_index", ignored);
+  }
   return Bound(f, f.Result("softmax_cross_entropy", {x, y}, std::move(attributes)), {});
+}
+
+absl::StatusOr<std::string> NoClassesOfBatch(const std::string& what) {
+  return InvalidArgument("{} of classes that are samples of the batch; cross_entropy with a mean or a sum is read",
+                         what);
 }
 
 // 1 at the class of each label, [..., classes]: rows of the identity, which refuse labels that are no classes, where
@@ -72,8 +81,17 @@ absl::Status FusedCrossEntropy(Translator& translator, const Node& node, const C
 std::string HotOf(Formula& f, const Node& node, const Classified& classified) {
   Translator& translator = f.translator();
   const Shape shape = translator.ShapeOf(classified.logits.node);
-  const int64_t classes = shape.back();
+  const int64_t classes = shape.back(), ignored = IntegerOf(node, "ignore_index", -100);
   constexpr int64_t kMostRows = 1024;
+  if (translator.Varies(classified.logits.node, shape.size() - 1)) {
+    if (ignored >= 0) return f.Kept([] { return NoClassesOfBatch("ignored labels"); });
+    const std::string numbers =
+        f("positions", {classified.logits.node}, {{"axis", static_cast<int64_t>(shape.size()) - 1}});
+    return f.Compared("eq",
+                      f("expand", {f.Floats(classified.labels.node)},
+                        {{"axes", IntList{static_cast<int64_t>(shape.size()) - 1}}, {"sizes", IntList{1}}}),
+                      numbers);
+  }
   const bool given = translator.IsUserInput(OptionalTensorOf(node, "target"));
   if (shape.size() == 2 && given && classes <= kMostRows && IntegerOf(node, "ignore_index", -100) == -100) {
     std::vector<double> ones(static_cast<size_t>(classes * classes), 0);
@@ -84,7 +102,6 @@ std::string HotOf(Formula& f, const Node& node, const Classified& classified) {
     return f("embedding", {rows, classified.labels.node});
   }
   std::vector<double> numbers;
-  const int64_t ignored = IntegerOf(node, "ignore_index", -100);
   for (int64_t i = 0; i < classes; ++i) numbers.push_back(i == ignored ? -0.5 : static_cast<double>(i));
   const std::string all =
       f.Kept([&] { return translator.Values(f.name() + ".classes", DType::kF32, {classes}, numbers); });
@@ -117,6 +134,9 @@ absl::Status CrossEntropyOf(Translator& translator, const Node& node, const Clas
   if (!classified.probabilities && !weights.empty()) terms = f("mul", {terms, weights});
   std::string elements = f("sum", {terms}, classes);
   if (smoothing > 0) {
+    if (translator.Varies(classified.logits.node, static_cast<size_t>(last))) {
+      return NoClassesOfBatch("label smoothing").status();
+    }
     const double each = smoothing / static_cast<double>(translator.ShapeOf(classified.logits.node).back());
     std::string all = f("sum", {weights.empty() ? log : f("mul", {log, weights})}, classes);
     if (!classified.probabilities) all = f("masked", {all, f("sum", {q}, classes)});
@@ -228,8 +248,11 @@ absl::Status SquaredError(Translator& translator, const Node& node) {
   }
   ASSIGN_OR_RETURN(const std::string self, TensorOf(node, "self"));
   ASSIGN_OR_RETURN(const std::string target, TensorOf(node, "target"));
-  ASSIGN_OR_RETURN(const Imported predictions, translator.Get(self));
+  ASSIGN_OR_RETURN(Imported predictions, translator.Get(self));
   ASSIGN_OR_RETURN(Imported targets, translator.Get(target));
+  if (!predictions.order.empty() && predictions.order[0] != 0) {  // an evaluation weighs the first dimension
+    ASSIGN_OR_RETURN(predictions, translator.In(predictions, InOrder(predictions.rank()), name));
+  }
   ASSIGN_OR_RETURN(targets, translator.In(targets, predictions.order, name));
   Formula f(translator, name);
   return Bound(f, f.Result("mean_squared_error", {predictions.node, targets.node}), {});
@@ -285,6 +308,48 @@ absl::Status HingeEmbedding(Translator& translator, const Node& node) {
   const std::string far = f("relu", {f.Plus(f.Negative(x), NumberOf(node, "margin", 1))});
   const std::string near = f("masked", {x, f.Compared("ne", y, f.Number(-1, y))});
   return BoundBy(f, node, f("add", {near, f("masked", {far, f.Compared("ne", y, f.Number(1, y))})}), pair.order);
+}
+
+// 1 - cos where y is 1, max(0, cos - margin) where it is -1, of the cosine over the last dimension, whose squares of
+// lengths PyTorch adds 1e-12 to.
+absl::Status CosineEmbedding(Translator& translator, const Node& node) {
+  ASSIGN_OR_RETURN(const std::string first, TensorOf(node, "input1"));
+  ASSIGN_OR_RETURN(const std::string second, TensorOf(node, "input2"));
+  ASSIGN_OR_RETURN(const Pair pair, PairOf(translator, first, second, node.outputs[0]));
+  Formula f(translator, node.outputs[0]);
+  const int last = static_cast<int>(pair.order.size()) - 1;
+  const auto summed = [&](const std::string& x) {
+    return f.Kept([&] { return SummedOver(translator, {x, pair.order}, last, false, f.name()); });
+  };
+  const auto length = [&](const std::string& x) { return f.Plus(summed(f("square", {x})).node, 1e-12); };
+  const Imported products = summed(f("mul", {pair.x.node, pair.y.node}));
+  const std::string lengths = f("sqrt", {f("mul", {length(pair.x.node), length(pair.y.node)})});
+  const std::string cosine = f("div", {products.node, lengths});
+  const std::string y = Beside(f, node, "target", products.order);
+  const std::string far = f("relu", {f.Plus(cosine, -NumberOf(node, "margin", 0))});
+  const std::string alike = f("masked", {f.Without(cosine), f.Compared("eq", y, f.Number(1, y))}),
+                    apart = f("masked", {far, f.Compared("eq", y, f.Number(-1, y))});
+  return BoundBy(f, node, f("add", {alike, apart}), products.order);
+}
+
+// The mean over classes of max(0, margin - x of the label + x)^p, of which that of the label itself counts 0.
+absl::Status MultiMargin(Translator& translator, const Node& node) {
+  const double p = NumberOf(node, "p", 1);
+  if (p != 1 && p != 2) return InvalidArgument("a margin to the power {}; 1 and 2 are read", p);
+  ASSIGN_OR_RETURN(const Classified classified, ClassifiedOf(translator, node));
+  if (classified.probabilities || classified.logits.rank() != 2) return InvalidArgument("labels that are no classes");
+  Formula f(translator, node.outputs[0]);
+  const Attributes classes = {{"axes", IntList{1}}, {"keep_sizes", true}};
+  const std::string hot = HotOf(f, node, classified), &x = classified.logits.node;
+  std::string terms =
+      f("relu", {f.Plus(f("sub", {x, f("sum", {f("masked", {x, hot})}, classes)}), NumberOf(node, "margin", 1))});
+  if (p == 2) terms = f("square", {terms});
+  if (const std::string given = OptionalTensorOf(node, "weight"); !given.empty()) {
+    const std::string weights = f.Kept([&] { return translator.Get(given); }).node;
+    terms = f("mul", {terms, f("sum", {f("mul", {hot, weights})}, classes)});
+  }
+  terms = f("mean", {f("masked", {terms, f.Without(hot)})}, {{"axes", IntList{1}}});
+  return BoundBy(f, node, terms, InOrder(1));
 }
 
 // The sum of products over one dimension, divided by both lengths there, of which each is at least eps.
@@ -373,6 +438,8 @@ void AddLosses(Translations& translations) {
                        {"margin_ranking_loss", MarginRanking},
                        {"hinge_embedding_loss", HingeEmbedding},
                        {"cosine_similarity", CosineSimilarity},
+                       {"cosine_embedding_loss", CosineEmbedding},
+                       {"multi_margin_loss", MultiMargin},
                        {"pairwise_distance", PairwiseDistance},
                        {"triplet_margin_loss", TripletMargin}});
 }

@@ -23,6 +23,101 @@ absl::StatusOr<Imported> Cut(Translator& translator, const Imported& value, int 
   return Imported{std::move(node), value.order};
 }
 
+absl::StatusOr<Imported> CutBatch(Translator& translator, const Imported& value, int dimension, const PartOfBatch& part,
+                                  const std::string& name) {
+  Order first = value.order;
+  std::erase(first, dimension);
+  first.insert(first.begin(), dimension);
+  ASSIGN_OR_RETURN(Imported x, translator.In(value, first, name));
+  Shape shape = translator.ShapeOf(x.node);
+  for (size_t d = 1; d < shape.size(); ++d) {
+    if (translator.Varies(x.node, d)) return InvalidArgument("it cuts a matrix of samples and samples");
+  }
+  if (shape[0] % part.of != 0) return InvalidArgument("it cuts {} samples into {}", shape[0], part.of);
+  Shape parts = shape;
+  parts[0] = -1;
+  parts.insert(parts.begin(), part.of);
+  ASSIGN_OR_RETURN(x.node, translator.Add(name + ".parts", "reshape", {x.node}, {{"shape", parts}}));
+  IntList begins(parts.size(), 0), sizes(parts.size(), -1);
+  begins[0] = part.begin;
+  sizes[0] = part.samples;
+  ASSIGN_OR_RETURN(x.node, translator.Add(name + ".cut", "slice", {x.node}, {{"begin", begins}, {"size", sizes}}));
+  shape[0] = -1;
+  ASSIGN_OR_RETURN(x.node, translator.Add(name, "reshape", {x.node}, {{"shape", shape}}));
+  return x;
+}
+
+absl::StatusOr<Imported> Dropped(Translator& translator, const Imported& value, const std::vector<bool>& dropped,
+                                 const std::string& name) {
+  Imported left;
+  Shape shape;
+  IntList axes;
+  size_t varying = 0;
+  const Shape own = translator.ShapeOf(value.node);
+  for (size_t j = 0; j < value.order.size(); ++j) {
+    const int d = value.order[j];
+    if (dropped[static_cast<size_t>(d)]) {
+      axes.push_back(static_cast<int64_t>(j));
+      continue;
+    }
+    const bool varies = translator.Varies(value.node, j);
+    varying += varies ? 1 : 0;
+    shape.push_back(varies ? -1 : own[j]);
+    left.order.push_back(d - static_cast<int>(std::count(dropped.begin(), dropped.begin() + d, true)));
+  }
+  if (axes.empty()) return value;
+  if (varying > 1) {
+    ASSIGN_OR_RETURN(left.node, translator.Add(name, "sum", {value.node}, {{"axes", axes}}));
+    return left;
+  }
+  if (varying == 0 && !shape.empty() && axes[0] != 0) shape[0] = -1;  // the batch, as far as it goes
+  ASSIGN_OR_RETURN(left.node, translator.Add(name, "reshape", {value.node}, {{"shape", shape}}));
+  return left;
+}
+
+absl::StatusOr<Imported> WithOne(Translator& translator, const Imported& value, int dimension,
+                                 const std::string& name) {
+  Imported made = value;
+  for (int& d : made.order) d += d >= dimension ? 1 : 0;
+  made.order.push_back(dimension);
+  const IntList last = {static_cast<int64_t>(value.rank())};
+  ASSIGN_OR_RETURN(made.node,
+                   translator.Add(name + ".one", "expand", {value.node}, {{"axes", last}, {"sizes", IntList{1}}}));
+  return made;
+}
+
+absl::StatusOr<Imported> MixedBy(Translator& translator, const Imported& value, int dimension,
+                                 const std::string& matrix, const std::string& name) {
+  const size_t rank = value.rank();
+  const bool last = rank > 1 && value.order.back() == dimension;
+  ASSIGN_OR_RETURN(Imported x, [&]() -> absl::StatusOr<Imported> {
+    if (last) return value;
+    Order first = value.order;
+    std::erase(first, dimension);
+    first.insert(first.begin(), dimension);
+    return translator.In(value, first, name);
+  }());
+  if (last && rank <= 3) {
+    ASSIGN_OR_RETURN(x.node, translator.Add(name, "matmul", {x.node, matrix}, {{"transpose_w", true}}));
+    return x;
+  }
+  if (last) return InvalidArgument("it mixes the last of {} dimensions", rank);
+  Shape shape = translator.ShapeOf(x.node);
+  if (rank != 2) {
+    for (size_t d = 1; d < rank; ++d) {
+      if (translator.Varies(x.node, d)) return InvalidArgument("it mixes samples of {} dimensions", rank);
+    }
+    const Shape rows = {-1, Elements(shape) / shape[0]};
+    ASSIGN_OR_RETURN(x.node, translator.Add(name + ".rows", "reshape", {x.node}, {{"shape", rows}}));
+  }
+  ASSIGN_OR_RETURN(x.node, translator.Add(name + ".mixed", "matmul", {matrix, x.node}));
+  if (rank != 2) {
+    shape[0] = -1;
+    ASSIGN_OR_RETURN(x.node, translator.Add(name, "reshape", {x.node}, {{"shape", shape}}));
+  }
+  return x;
+}
+
 namespace {
 
 // begin, begin + step, ...: the step; none: they are no such row, or not ascending.

@@ -20,6 +20,20 @@ absl::StatusOr<Imported> Cut(Translator& translator, const Imported& value, int 
 // and 1.
 absl::StatusOr<Imported> Taken(Translator& translator, const Imported& value, int dimension,
                                const std::vector<int64_t>& indices, const std::string& name);
+// Of a dimension of `of` batches: `samples` batches, from batch `begin` on.
+struct PartOfBatch {
+  int64_t of = 1, begin = 0, samples = 1;
+};
+absl::StatusOr<Imported> CutBatch(Translator& translator, const Imported& value, int dimension, const PartOfBatch& part,
+                                  const std::string& name);
+// Without dimensions of size 1.
+absl::StatusOr<Imported> Dropped(Translator& translator, const Imported& value, const std::vector<bool>& dropped,
+                                 const std::string& name);
+// With a further dimension of size 1, that of PyTorch's number `dimension`.
+absl::StatusOr<Imported> WithOne(Translator& translator, const Imported& value, int dimension, const std::string& name);
+// A dimension times a matrix [made, size] that is a node: the other dimensions stay where they are.
+absl::StatusOr<Imported> MixedBy(Translator& translator, const Imported& value, int dimension,
+                                 const std::string& matrix, const std::string& name);
 // A dimension times a constant matrix [made, size], row-major: the other dimensions stay where they are.
 absl::StatusOr<Imported> Mixed(Translator& translator, const Imported& value, int dimension,
                                const std::vector<double>& matrix, const std::string& name);

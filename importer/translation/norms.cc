@@ -177,6 +177,12 @@ absl::Status BatchNorm(Translator& translator, const Node& node) {
   }
   ASSIGN_OR_RETURN(const std::string gamma, OfNorm(translator, node, "weight", channels, 1));
   ASSIGN_OR_RETURN(const std::string beta, OfNorm(translator, node, "bias", channels, 0));
+  const bool updates = SwitchOf(node, "training", false) && !translator.AllowsFrozenStatistics();
+  if (updates && translator.IsMade(mean)) {
+    return InvalidArgument(
+        "a batch norm that is called twice, whose running statistics each call changes; call it once, on both inputs "
+        "joined by torch.cat, or give each call a module of its own");
+  }
   ASSIGN_OR_RETURN(const Imported running_mean, translator.GetState(mean, 0));
   ASSIGN_OR_RETURN(const Imported running_variance, translator.GetState(variance, 1));
   ASSIGN_OR_RETURN(std::string y, translator.Add(is_image ? name : name + ".norm", "batch_norm",

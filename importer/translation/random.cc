@@ -1,4 +1,6 @@
 // Random numbers: noise, and masks that are drawn.
+#include <cmath>
+
 #include "importer/translation/arithmetic.h"
 #include "importer/translation/translations.h"
 #include "runtime/base/status.h"
@@ -64,6 +66,23 @@ absl::Status Bernoulli(Translator& translator, const Node& node) {
   return Bound(f, f.Result("greater", {probability, drawn}), order);
 }
 
+// x where it is kept, else the least that a selu gives; scaled and moved so that mean and variance stay.
+absl::Status AlphaDropout(Translator& translator, const Node& node) {
+  constexpr double kLeast = -1.7580993408473766;
+  const double rate = NumberOf(node, "p", 0.5);
+  if (rate == 0 || !SwitchOf(node, "train", true)) {
+    return Made(translator, node, [](Formula&, const std::string& x) { return x; });
+  }
+  if (rate >= 1) return InvalidArgument("a dropout of all elements");
+  const double scale = 1 / std::sqrt((1 - rate) * (1 + rate * kLeast * kLeast));
+  return Made(translator, node, [&](Formula& f, const std::string& x) {
+    const std::string drawn = f("noise", {x}, {{"distribution", std::string("uniform")}});
+    const std::string kept = f.Compared("ge", drawn, f.Number(rate, drawn));
+    const std::string least = f.Times(f.Without(kept), kLeast);
+    return f.Plus(f.Times(f("add", {f("masked", {x, kept}), least}), scale), -scale * kLeast * rate);
+  });
+}
+
 }  // namespace
 
 void AddRandom(Translations& translations) {
@@ -75,7 +94,8 @@ void AddRandom(Translations& translations) {
                        {"uniform", Uniform},
                        {"randint", Integer},
                        {"randint_like", Integer},
-                       {"bernoulli", Bernoulli}});
+                       {"bernoulli", Bernoulli},
+                       {"alpha_dropout", AlphaDropout}});
 }
 
 }  // namespace partita::torch_export

@@ -14,10 +14,11 @@ namespace {
 
 constexpr int64_t kGates = 4;
 
-// The four tensors of a layer and direction: weights of the input [4 u, in] and of the units [4 u, u], two biases.
+// The tensors of a layer and direction: weights of the input [4 u, in] and of the units [4 u, u], two biases, and the
+// weights of a projection [p, u], with which the units' weights are [4 u, p].
 struct Weights {
   std::string input, units;
-  std::string input_bias, units_bias;  // "": none
+  std::string input_bias, units_bias, projection;  // "": none
 };
 
 const TensorNames* ListOf(const Node& node, const std::string& argument) {
@@ -53,6 +54,8 @@ class Recurrence {
   // h [n,t,u] of x [n,t,in].
   virtual absl::StatusOr<std::string> Layer(const std::string& x, const Weights& weights, const Begins& begins,
                                             bool reverse) = 0;
+  // The cells [n,u] behind the last place of the layer before; "": they are not known.
+  virtual std::string cells() const { return ""; }
 
  protected:
   Recurrence(Translator& translator, const std::string& name) : translator_(translator), name_(name) {}
@@ -81,18 +84,22 @@ class Lstm : public Recurrence {
     ASSIGN_OR_RETURN(const Imported units, translator_.GetParameter(weights.units, {0, 1}, Beginning::kWeights));
     const int64_t rows = translator_.ShapeOf(input.node)[0], inputs = translator_.ShapeOf(input.node)[1];
     const int64_t outputs = translator_.ShapeOf(units.node)[1];
-    if (outputs * kGates != rows) return InvalidArgument("an LSTM with a projection");
-    ASSIGN_OR_RETURN(std::string w_x, ByUnits(input.node, {kGates, outputs, inputs}, {1, 0, 2}, {rows, inputs}));
-    ASSIGN_OR_RETURN(const std::string w_h,
-                     ByUnits(units.node, {kGates, outputs, outputs}, {2, 1, 0}, {outputs, rows}));
+    const int64_t size = rows / kGates;
+    std::string projection;
+    if (!weights.projection.empty()) {
+      ASSIGN_OR_RETURN(const Imported w, translator_.GetParameter(weights.projection, {1, 0}, Beginning::kWeights));
+      projection = w.node;
+    }
+    ASSIGN_OR_RETURN(std::string w_x, ByUnits(input.node, {kGates, size, inputs}, {1, 0, 2}, {rows, inputs}));
+    ASSIGN_OR_RETURN(const std::string w_h, ByUnits(units.node, {kGates, size, outputs}, {2, 1, 0}, {outputs, rows}));
     ASSIGN_OR_RETURN(std::string g, translator_.Add(name_ + ".gates", "matmul", {x, w_x}, {{"transpose_w", true}}));
     for (const std::string& bias : {weights.input_bias, weights.units_bias}) {
       if (bias.empty()) continue;
       ASSIGN_OR_RETURN(const Imported b, translator_.GetParameter(bias, {0}, Beginning::kZeros));
-      ASSIGN_OR_RETURN(const std::string ordered, ByUnits(b.node, {kGates, outputs}, {1, 0}, {rows}));
+      ASSIGN_OR_RETURN(const std::string ordered, ByUnits(b.node, {kGates, size}, {1, 0}, {rows}));
       ASSIGN_OR_RETURN(g, translator_.Add(name_ + ".bias", "bias", {g, ordered}));
     }
-    return translator_.Add(name_ + ".layer", "lstm", {g, w_h, "", begins.h, begins.c}, {{"reverse", reverse}});
+    return translator_.Add(name_ + ".layer", "lstm", {g, w_h, projection, begins.h, begins.c}, {{"reverse", reverse}});
   }
 
  private:
@@ -102,6 +109,68 @@ class Lstm : public Recurrence {
     ASSIGN_OR_RETURN(y, translator_.Add(name_ + ".units", "transpose", {y}, {{"permutation", permutation}}));
     return translator_.Add(name_ + ".weights", "reshape", {y}, {{"shape", result}});
   }
+};
+
+constexpr int64_t kMostPlaces = 512;  // of recurrences that are computed step by step
+
+absl::Status CheckPlaces(int64_t places) {
+  if (places <= kMostPlaces) return absl::OkStatus();
+  return InvalidArgument("a recurrence of {} steps; up to {} are read", places, kMostPlaces);
+}
+
+// An LSTM whose cells behind the last place are read: a step for each place.
+class LstmWithCells : public Recurrence {
+ public:
+  LstmWithCells(Translator& translator, const std::string& name) : Recurrence(translator, name) {}
+  std::string cells() const override { return cells_; }
+
+  absl::StatusOr<std::string> Layer(const std::string& x, const Weights& weights, const Begins& begins,
+                                    bool reverse) override {
+    Formula f(translator_, name_);
+    const auto matrix = [&](const std::string& of) {
+      return f.Kept([&] { return translator_.GetParameter(of, {0, 1}, Beginning::kWeights); }).node;
+    };
+    const auto product = [&f](const std::string& of, const std::string& by) {
+      return f("matmul", {of, by}, {{"transpose_w", true}});
+    };
+    const std::string input = matrix(weights.input), units = matrix(weights.units);
+    const std::string projection = weights.projection.empty() ? "" : matrix(weights.projection);
+    std::string sums = product(x, input);
+    for (const std::string& bias : {weights.input_bias, weights.units_bias}) {
+      sums = f.Kept([&] { return Biased(sums, bias); });
+    }
+    RETURN_IF_ERROR(f.status());
+    const int64_t places = translator_.ShapeOf(x)[1], rows = translator_.ShapeOf(input)[0], size = rows / kGates;
+    const int64_t outputs = translator_.ShapeOf(units)[1];
+    RETURN_IF_ERROR(CheckPlaces(places));
+    const auto columns = [&f](const std::string& of, int64_t begin, int64_t count) {
+      return f("slice", {of}, {{"begin", IntList{0, begin}}, {"size", IntList{-1, count}}});
+    };
+    std::string h = begins.h, c = begins.c;
+    std::vector<std::string> made(static_cast<size_t>(places));
+    for (int64_t i = 0; i < places; ++i) {
+      const int64_t at = reverse ? places - 1 - i : i;
+      const std::string place = f("slice", {sums}, {{"begin", IntList{0, at, 0}}, {"size", IntList{-1, 1, -1}}});
+      std::string gates = f("reshape", {place}, {{"shape", Shape{-1, rows}}});
+      const auto zeros = [&](int64_t count) { return f("stop_gradient", {f.Times(columns(gates, 0, count), 0)}); };
+      if (h.empty()) h = zeros(outputs);
+      if (c.empty()) c = zeros(size);
+      gates = f("add", {gates, product(h, units)});
+      const auto opened = [&](int64_t gate) { return f("sigmoid", {columns(gates, gate * size, size)}); };
+      const std::string written = f("mul", {opened(0), f("tanh", {columns(gates, 2 * size, size)})});
+      c = f("add", {f("mul", {opened(1), c}), written});
+      h = f("mul", {opened(3), f("tanh", {c})});
+      if (!projection.empty()) h = product(h, projection);
+      made[static_cast<size_t>(at)] = f("reshape", {h}, {{"shape", Shape{-1, 1, outputs}}});
+    }
+    cells_ = c;
+    const std::string layer = places == 1 ? made[0] : f("concat", made, {{"axis", int64_t{1}}});
+    RETURN_IF_ERROR(f.status());
+    return layer;
+  }
+
+ private:
+  std::string cells_;
 };
 
 // A step for each position: of PyTorch's gated recurrent units, or of units with one activation.
@@ -116,8 +185,7 @@ class Stepwise : public Recurrence {
     ASSIGN_OR_RETURN(const Imported units, translator_.GetParameter(weights.units, {0, 1}, Beginning::kWeights));
     const int64_t places = translator_.ShapeOf(x)[1], rows = translator_.ShapeOf(input.node)[0];
     units_ = translator_.ShapeOf(units.node)[1];
-    if (places > kMostPlaces)
-      return InvalidArgument("a recurrence of {} steps; up to {} are read", places, kMostPlaces);
+    RETURN_IF_ERROR(CheckPlaces(places));
     ASSIGN_OR_RETURN(std::string sums, Add("input", "matmul", {x, input.node}, {{"transpose_w", true}}));
     ASSIGN_OR_RETURN(sums, Biased(sums, weights.input_bias));
     std::string h = begins.h;
@@ -146,8 +214,6 @@ class Stepwise : public Recurrence {
   }
 
  private:
-  static constexpr int64_t kMostPlaces = 512;
-
   // Rows of reset, update and candidate. h' = n + z (h - n) with n = tanh(x_n + r h_n).
   absl::StatusOr<std::string> Gated(const std::string& x, const std::string& h_products, const std::string& h) {
     const auto part = [&](const std::string& of, int64_t gate) {
@@ -182,9 +248,11 @@ absl::Status Recurrent(Translator& translator, const Node& node) {
   const TensorNames* const params = ListOf(node, "params");
   const int64_t layers = IntegerOf(node, "num_layers", 1);
   const bool biases = SwitchOf(node, "has_biases", true), both = SwitchOf(node, "bidirectional", false);
-  const size_t each = biases ? 4 : 2, directions = both ? 2 : 1;
-  if ((states == nullptr && state.empty()) || params == nullptr ||
-      params->names.size() != each * directions * static_cast<size_t>(layers)) {
+  const size_t own = biases ? 4 : 2, directions = both ? 2 : 1;
+  const size_t all = directions * static_cast<size_t>(std::max<int64_t>(layers, 1));
+  const bool projected = op == "lstm" && params != nullptr && params->names.size() == (own + 1) * all;
+  const size_t each = projected ? own + 1 : own;
+  if ((states == nullptr && state.empty()) || params == nullptr || params->names.size() != each * all) {
     return InvalidArgument("a recurrence of another kind than those of torch.nn");
   }
   ASSIGN_OR_RETURN(Imported x, translator.Whole(input, name));
@@ -193,20 +261,24 @@ absl::Status Recurrent(Translator& translator, const Node& node) {
   ASSIGN_OR_RETURN(x, translator.In(x, order, name));
   const double dropout = SwitchOf(node, "train", true) ? NumberOf(node, "dropout", 0) : 0;
   std::unique_ptr<Recurrence> recurrence;
-  if (op == "lstm") {
+  const bool cells = op == "lstm" && node.outputs.size() > 2 && translator.IsRead(node.outputs[2]);
+  if (cells) {
+    recurrence = std::make_unique<LstmWithCells>(translator, name);
+  } else if (op == "lstm") {
     recurrence = std::make_unique<Lstm>(translator, name);
   } else {
     recurrence = std::make_unique<Stepwise>(translator, name, op == "gru" ? "" : op == "rnn_tanh" ? "tanh" : "relu");
   }
   size_t next = 0;
-  std::vector<std::string> last;  // h of the last position of each layer and direction, [n,1,u]
+  std::vector<std::string> last, last_cells;  // of the last position of each layer and direction, [n,1,u]
   for (int64_t layer = 0; layer < layers; ++layer) {
     if (layer > 0 && dropout > 0) {
       ASSIGN_OR_RETURN(x.node, translator.Add(name + ".dropout", "dropout", {x.node}, {{"rate", dropout}}));
     }
     std::vector<std::string> made;
     for (size_t direction = 0; direction < directions; ++direction, next += each) {
-      const auto at = [&](size_t i) { return i < each ? params->names[next + i] : std::string(); };
+      const auto at = [&](size_t i) { return i < own ? params->names[next + i] : std::string(); };
+      const std::string projection = projected ? params->names[next + own] : std::string();
       const auto begins_with = [&](size_t i) -> absl::StatusOr<std::string> {
         const std::string of = states == nullptr          ? (i == 0 ? state : "")
                                : i < states->names.size() ? states->names[i]
@@ -216,11 +288,18 @@ absl::Status Recurrent(Translator& translator, const Node& node) {
       Begins begins;
       ASSIGN_OR_RETURN(begins.h, begins_with(0));
       ASSIGN_OR_RETURN(begins.c, begins_with(1));
-      ASSIGN_OR_RETURN(std::string h, recurrence->Layer(x.node, {at(0), at(1), at(2), at(3)}, begins, direction == 1));
+      ASSIGN_OR_RETURN(std::string h,
+                       recurrence->Layer(x.node, {at(0), at(1), at(2), at(3), projection}, begins, direction == 1));
       const int64_t places = translator.ShapeOf(h)[1];
       ASSIGN_OR_RETURN(Imported end,
                        Cut(translator, {h, InOrder(3)}, 1, direction == 1 ? 0 : places - 1, 1, name + ".last"));
       last.push_back(std::move(end.node));
+      if (cells) {
+        const std::string c = recurrence->cells();
+        ASSIGN_OR_RETURN(std::string row, translator.Add(name + ".cells", "reshape", {c},
+                                                         {{"shape", Shape{-1, 1, translator.ShapeOf(c).back()}}}));
+        last_cells.push_back(std::move(row));
+      }
       made.push_back(std::move(h));
     }
     x.node = made[0];
@@ -229,11 +308,14 @@ absl::Status Recurrent(Translator& translator, const Node& node) {
     }
   }
   translator.Bind(name, {x.node, order});
-  if (node.outputs.size() > 1) {  // [layers, n, u]
-    if (last.size() > 1) {
-      ASSIGN_OR_RETURN(last[0], translator.Add(name + ".states", "concat", last, {{"axis", int64_t{1}}}));
+  for (size_t i = 1; i < node.outputs.size() && i <= 2; ++i) {  // [layers, n, u]
+    const std::vector<std::string>& states_of = i == 1 ? last : last_cells;
+    if (states_of.empty()) continue;
+    std::string joined = states_of[0];
+    if (states_of.size() > 1) {
+      ASSIGN_OR_RETURN(joined, translator.Add(name + ".states", "concat", states_of, {{"axis", int64_t{1}}}));
     }
-    translator.Bind(node.outputs[1], {last[0], {1, 0, 2}});
+    translator.Bind(node.outputs[i], {std::move(joined), {1, 0, 2}});
   }
   return absl::OkStatus();
 }

@@ -1,7 +1,9 @@
 // Ops that move or cut elements.
 #include <algorithm>
+#include <optional>
 #include <vector>
 
+#include "importer/translation/arithmetic.h"
 #include "importer/translation/moves.h"
 #include "importer/translation/translations.h"
 #include "runtime/base/status.h"
@@ -245,20 +247,33 @@ absl::Status Concatenate(Translator& translator, const Node& node) {
 }
 
 // Without a dimension of size 1.
-absl::StatusOr<Imported> Dropped(Translator& translator, const Imported& value, int dimension,
-                                 const std::string& name) {
-  Imported dropped;
-  Shape shape;
-  const Shape own = translator.ShapeOf(value.node);
-  for (size_t j = 0; j < value.order.size(); ++j) {
-    const int d = value.order[j];
-    if (d == dimension) continue;
-    shape.push_back(own[j]);
-    dropped.order.push_back(d > dimension ? d - 1 : d);
-  }
-  if (!shape.empty() && value.order[0] != dimension) shape[0] = -1;  // the batch, as far as it goes
-  ASSIGN_OR_RETURN(dropped.node, translator.Add(name, "reshape", {value.node}, {{"shape", shape}}));
-  return dropped;
+absl::StatusOr<Imported> WithoutOne(Translator& translator, const Imported& value, int dimension,
+                                    const std::string& name) {
+  std::vector<bool> dropped(value.rank(), false);
+  dropped[static_cast<size_t>(dimension)] = true;
+  return Dropped(translator, value, dropped, name);
+}
+
+// How many times the batch a number is; none: no multiple of it.
+std::optional<int64_t> Batches(const Translator& translator, const Size& size) {
+  if (size.value == 0 && size.symbol.empty()) return 0;
+  const std::optional<double> each = size.symbol.empty() ? std::nullopt : translator.PerSample(size);
+  return each ? std::optional(static_cast<int64_t>(*each)) : std::nullopt;
+}
+
+// A slice of a dimension that is several times the batch, where it begins and ends behind whole batches.
+std::optional<PartOfBatch> BatchesOf(const Translator& translator, const Node& node, const Size& size) {
+  const std::optional<int64_t> of = Batches(translator, size);
+  if (!of || *of < 2 || IntegerOf(node, "step", 1) != 1) return std::nullopt;
+  const auto bound = [&](const char* argument, int64_t otherwise) -> std::optional<int64_t> {
+    const auto found = node.arguments.find(argument);
+    const auto* const at = found == node.arguments.end() ? nullptr : std::get_if<Size>(&found->second);
+    if (at == nullptr || (at->symbol.empty() && at->value > size.value)) return otherwise;
+    return Batches(translator, *at);
+  };
+  const std::optional<int64_t> begin = bound("start", 0), end = bound("end", *of);
+  if (!begin || !end || *begin >= *end) return std::nullopt;
+  return PartOfBatch{*of, *begin, std::min(*end, *of) - *begin};
 }
 
 // Samples are counted from the first one: from the last one they are others in each batch.
@@ -280,8 +295,14 @@ absl::Status Slice(Translator& translator, const Node& node) {
   ASSIGN_OR_RETURN(const std::string self, TensorOf(node, "self"));
   ASSIGN_OR_RETURN(const Imported value, translator.Get(self));
   ASSIGN_OR_RETURN(const int dimension, DimensionOf(IntegerOf(node, "dim", 0), value.rank()));
+  const Size& size = translator.SizeOf(self, static_cast<size_t>(dimension));
+  if (const std::optional<PartOfBatch> part = BatchesOf(translator, node, size)) {
+    ASSIGN_OR_RETURN(Imported cut, CutBatch(translator, value, dimension, *part, node.outputs[0]));
+    translator.Bind(node.outputs[0], std::move(cut));
+    return absl::OkStatus();
+  }
   RETURN_IF_ERROR(CheckSamples(translator, node, self, dimension));
-  const int64_t all = translator.SizeOf(self, static_cast<size_t>(dimension)).value;
+  const int64_t all = size.value;
   const auto place = [all](int64_t at) { return std::clamp<int64_t>(at < 0 ? at + all : at, 0, all); };
   const int64_t begin = place(IntegerOf(node, "start", 0)), end = place(IntegerOf(node, "end", all));
   const int64_t step = IntegerOf(node, "step", 1);
@@ -311,17 +332,32 @@ absl::Status Narrow(Translator& translator, const Node& node) {
   return absl::OkStatus();
 }
 
+// The sample that is so many before the end of the batch: the sum of all, of which the others count as 0.
+absl::Status SelectFromEnd(Translator& translator, const Node& node, const Imported& value, int dimension,
+                           const Size& size) {
+  Formula f(translator, node.outputs[0]);
+  const auto at = static_cast<size_t>(std::ranges::find(value.order, dimension) - value.order.begin());
+  const std::string samples = f.Times(f.Samples(), translator.PerSample(size).value_or(1));
+  const std::string place = f.Plus(samples, static_cast<double>(IntegerOf(node, "index", -1)));
+  const std::string chosen = f.Compared("eq", f.Numbers(size, value.rank(), at), place);
+  const std::string kept = f("masked", {f.Floats(value.node), chosen});
+  RETURN_IF_ERROR(f.status());
+  ASSIGN_OR_RETURN(const Imported sum, SummedOver(translator, {kept, value.order}, dimension, false, f.name()));
+  return Bound(f, sum.node, sum.order);
+}
+
 absl::Status Select(Translator& translator, const Node& node) {
   ASSIGN_OR_RETURN(const std::string self, TensorOf(node, "self"));
   ASSIGN_OR_RETURN(const Imported value, translator.Get(self));
   ASSIGN_OR_RETURN(const int dimension, DimensionOf(IntegerOf(node, "dim", 0), value.rank()));
-  const int64_t all = translator.SizeOf(self, static_cast<size_t>(dimension)).value;
-  const int64_t index = IntegerOf(node, "index", 0);
+  const Size& size = translator.SizeOf(self, static_cast<size_t>(dimension));
+  const int64_t all = size.value, index = IntegerOf(node, "index", 0);
   const std::string& name = node.outputs[0];
+  if (index < 0 && translator.PerSample(size)) return SelectFromEnd(translator, node, value, dimension, size);
   RETURN_IF_ERROR(CheckSamples(translator, node, self, dimension));
   ASSIGN_OR_RETURN(const Imported cut,
                    Cut(translator, value, dimension, index < 0 ? index + all : index, 1, name + ".slice"));
-  ASSIGN_OR_RETURN(Imported dropped, Dropped(translator, cut, dimension, name));
+  ASSIGN_OR_RETURN(Imported dropped, WithoutOne(translator, cut, dimension, name));
   translator.Bind(name, std::move(dropped));
   return absl::OkStatus();
 }
@@ -332,14 +368,23 @@ absl::Status Split(Translator& translator, const Node& node) {
   ASSIGN_OR_RETURN(const Imported value, translator.Get(self));
   ASSIGN_OR_RETURN(const int dimension, DimensionOf(IntegerOf(node, "dim", 0), value.rank()));
   const bool unbinds = OpOf(node.target) == "unbind";
+  const std::optional<int64_t> batches = Batches(translator, translator.SizeOf(self, static_cast<size_t>(dimension)));
   int64_t begin = 0;
   for (const std::string& name : node.outputs) {
     if (!translator.IsKnown(name)) return InvalidArgument("a result has no sizes");
+    if (batches && *batches > 1 && !unbinds) {
+      const std::optional<int64_t> part = Batches(translator, translator.SizeOf(name, static_cast<size_t>(dimension)));
+      if (!part) return InvalidArgument("its parts are no multiples of the batch");
+      ASSIGN_OR_RETURN(Imported cut, CutBatch(translator, value, dimension, {*batches, begin, *part}, name));
+      begin += *part;
+      translator.Bind(name, std::move(cut));
+      continue;
+    }
     const int64_t size = unbinds ? 1 : translator.SizeOf(name, static_cast<size_t>(dimension)).value;
     ASSIGN_OR_RETURN(Imported part, Cut(translator, value, dimension, begin, size, unbinds ? name + ".slice" : name));
     begin += size;
     if (unbinds) {
-      ASSIGN_OR_RETURN(part, Dropped(translator, part, dimension, name));
+      ASSIGN_OR_RETURN(part, WithoutOne(translator, part, dimension, name));
     }
     translator.Bind(name, std::move(part));
   }
@@ -356,7 +401,8 @@ absl::StatusOr<Imported> Expanded(Translator& translator, Imported value, const 
   for (const int64_t size : own) shape.push_back(size);
   IntList axes, counts;
   Shape kept;
-  bool along_batch = false, batched = false;
+  std::vector<size_t> along_batch;
+  bool batched = false;
   for (size_t d = 0; d < sizes.size(); ++d) {
     if (shape[d] == sizes[d].value) {
       batched |= d == 0 && !sizes[d].symbol.empty();
@@ -364,8 +410,7 @@ absl::StatusOr<Imported> Expanded(Translator& translator, Imported value, const 
       continue;
     }
     if (!sizes[d].symbol.empty()) {
-      if (d != 0) return InvalidArgument("it repeats a value along {}, which varies", sizes[d].symbol);
-      along_batch = true;
+      along_batch.push_back(d);
       kept.push_back(1);
       continue;
     }
@@ -380,8 +425,8 @@ absl::StatusOr<Imported> Expanded(Translator& translator, Imported value, const 
     ASSIGN_OR_RETURN(value.node,
                      translator.Add(name + ".expanded", "expand", {value.node}, {{"axes", axes}, {"sizes", counts}}));
   }
-  if (along_batch) {
-    ASSIGN_OR_RETURN(const std::string zeros, translator.BatchOfZeros(sizes.size(), name));
+  for (const size_t d : along_batch) {
+    ASSIGN_OR_RETURN(const std::string zeros, translator.ZerosAlong(sizes[d], sizes.size(), d, name));
     ASSIGN_OR_RETURN(value.node, translator.Add(name, "add", {value.node, zeros}));
   }
   return Imported{std::move(value.node), InOrder(sizes.size())};
@@ -520,6 +565,9 @@ void AddShapes(Translations& translations) {
                        {"swapaxes", SwapAxes},
                        {"swapdims", Transpose},
                        {"mT", TransposeMatrices},
+                       {"matrix_H", TransposeMatrices},
+                       {"mH", TransposeMatrices},
+                       {"adjoint", TransposeMatrices},
                        {"numpy_T", Reverse},
                        {"movedim", MoveDimensions},
                        {"moveaxis", MoveDimensions},

@@ -18,6 +18,9 @@ const Translations& AllTranslations() {
     AddRecurrent(*all);
     AddRandom(*all);
     AddReductions(*all);
+    AddSamples(*all);
+    AddEinsum(*all);
+    AddSelection(*all);
     return all;
   }();
   return translations;

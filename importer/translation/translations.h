@@ -32,6 +32,9 @@ void AddLosses(Translations& translations);       // losses.cc
 void AddRecurrent(Translations& translations);    // recurrent.cc
 void AddRandom(Translations& translations);       // random.cc
 void AddReductions(Translations& translations);   // reductions.cc
+void AddSamples(Translations& translations);      // samples.cc
+void AddEinsum(Translations& translations);       // einsum.cc
+void AddSelection(Translations& translations);    // selection.cc
 
 }  // namespace partita::torch_export
 

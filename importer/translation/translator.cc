@@ -8,9 +8,11 @@
 #include <functional>
 #include <iterator>
 #include <limits>
+#include <numeric>
 
 #include "graph/value/dtype.h"
 #include "graph/value/node_name.h"
+#include "importer/program/node_arguments.h"
 #include "runtime/base/status.h"
 
 namespace partita::torch_export {
@@ -70,7 +72,17 @@ Translator::Translator(const ExportedProgram& program, const OpRegistry& registr
     inputs_[input.name] = &input;
     const auto meta = program.tensors.find(input.name);
     if (input.kind != InputKind::kUser || meta == program.tensors.end() || meta->second.sizes.empty()) continue;
-    if (batch_symbol_.empty()) batch_symbol_ = meta->second.sizes[0].symbol;
+    if (!batch_symbol_.empty()) continue;
+    batch_symbol_ = meta->second.sizes[0].symbol;
+    batch_ = meta->second.sizes[0].value;
+  }
+  constexpr int64_t kMore = 7;
+  probed_batch_ = batch_ + kMore;
+  if (!batch_symbol_.empty()) probe_.emplace(registry);
+  read_.insert(program.outputs.begin(), program.outputs.end());
+  for (size_t i = 0; i < program.nodes.size(); ++i) {
+    if (!needed[i]) continue;
+    for (const std::string& name : ReadsOf(program.nodes[i])) read_.insert(name);
   }
 }
 
@@ -89,8 +101,7 @@ absl::StatusOr<Imported> Translator::Get(const std::string& name) {
 }
 
 absl::StatusOr<Imported> Translator::Placed(const Constant& constant, const Order& order, const std::string& name) {
-  if (constant.counts_samples)
-    return InvalidArgument("it computes with the numbers of samples, which an export without dynamic_shapes knows");
+  if (constant.counts_samples != 0) return Counted(constant, order, name);
   const Constant ordered = constant.Permuted(order);
   std::vector<double> values = ordered.values();
   const bool is_float = IsFloat(constant.type) || constant.type == ScalarType::kBool;
@@ -119,6 +130,25 @@ absl::StatusOr<Imported> Translator::Placed(const Constant& constant, const Orde
   Constant copy = constant;  // what is written into the constant afterwards does not change the node
   copy.storage = std::make_shared<std::vector<double>>(*constant.storage);
   constant_nodes_.emplace(node, std::move(copy));
+  return Imported{std::move(node), order};
+}
+
+absl::StatusOr<Imported> Translator::Counted(const Constant& constant, const Order& order, const std::string& name) {
+  const auto varying = std::ranges::count(constant.varies, true);
+  if (varying != 1 || Elements(constant.shape) != 1 || SizesOf(name).size() != order.size()) {
+    return InvalidArgument("it computes with the numbers of samples, which an export without dynamic_shapes knows");
+  }
+  const auto dimension = static_cast<int>(std::ranges::find(constant.varies, true) - constant.varies.begin());
+  const auto at = static_cast<size_t>(std::ranges::find(order, dimension) - order.begin());
+  ASSIGN_OR_RETURN(std::string node,
+                   NumbersAlong(SizeOf(name, static_cast<size_t>(dimension)), order.size(), at, name));
+  if (constant.counts_samples != 1) {
+    const Attributes factor = {{"factor", static_cast<double>(constant.counts_samples)}};
+    ASSIGN_OR_RETURN(node, Add(name + ".steps", "scale", {node}, factor));
+  }
+  if (!IsFloat(constant.type)) {
+    ASSIGN_OR_RETURN(node, Add(name, "cast", {node}, {{"dtype", std::string(partita::Name(DType::kI32))}}));
+  }
   return Imported{std::move(node), order};
 }
 
@@ -217,8 +247,55 @@ absl::StatusOr<std::string> Translator::Add(const std::string& name, const std::
                                             const std::vector<std::string>& inputs, Attributes attributes) {
   std::string unique = name;
   for (int i = 2; assembler_.graph().Find(unique) != kNoValue; ++i) unique = fmt::format("{}.{}", name, i);
-  RETURN_IF_ERROR(assembler_.Add({unique, op, inputs, std::move(attributes)}).status());
+  const NodeDescription node{unique, op, inputs, std::move(attributes)};
+  RETURN_IF_ERROR(assembler_.Add(node).status());
+  if (probe_) Probe(node);
   return unique;
+}
+
+void Translator::Probe(const NodeDescription& node) {
+  NodeDescription probed = node;
+  if (probed.attributes.Has("values")) {
+    probed.attributes.Set("initializer", std::string("constant"));
+    probed.attributes.Remove("values");
+  }
+  if (const auto input = inputs_.find(node.name); node.op == "input" && input != inputs_.end()) {
+    Shape shape = node.attributes.Ints("shape");
+    if (const std::optional<double> each = PerSample(SizeOf(node.name, 0)); each) {
+      shape[0] = static_cast<int64_t>(*each) * probed_batch_;
+    }
+    probed.attributes.Set("shape", std::move(shape));
+  }
+  if (!probe_->Add(probed).ok()) probe_.reset();
+}
+
+bool Translator::Varies(const std::string& node, size_t dimension) const {
+  if (!probe_) return false;
+  const Graph& graph = probe_->graph();
+  return graph.type(graph.Find(node)).shape[dimension] != ShapeOf(node)[dimension];
+}
+
+absl::Status Translator::CheckSizes(const std::string& name) const {
+  const auto found = values_.find(name);
+  if (!probe_ || !IsKnown(name) || found == values_.end()) return absl::OkStatus();
+  const Imported& value = found->second;
+  const Shape shape = ShapeOf(value.node), probed = probe_->graph().type(probe_->graph().Find(value.node)).shape;
+  for (size_t j = 0; j < value.order.size() && j < shape.size(); ++j) {
+    const Size& size = SizeOf(name, static_cast<size_t>(value.order[j]));
+    if (shape[j] != size.value) continue;  // one element that stands for all
+    const std::optional<double> each = size.symbol.empty() ? std::nullopt : PerSample(size);
+    const int64_t expected = each ? static_cast<int64_t>(*each) * probed_batch_ : size.value;
+    // Of a size that is none of those it is enough that it varies; so many samples at most need not.
+    const bool unknown = !size.symbol.empty() && !each;
+    const bool fits = unknown ? probed[j] != shape[j] || size.symbol.starts_with("Min(") : probed[j] == expected;
+    if (fits) continue;
+    return InvalidArgument(
+        "its dimension {} has the size {} of the example's batch, and would have {} in a batch of {}; an export "
+        "without "
+        "dynamic_shapes is read",
+        value.order[j], shape[j], probed[j], probed_batch_);
+  }
+  return absl::OkStatus();
 }
 
 Shape Translator::ShapeOf(const std::string& node) const {
@@ -254,10 +331,39 @@ absl::StatusOr<std::string> Translator::Reshape(const std::string& node, const s
   if (shape == ShapeOf(node)) return node;
   int varying = 0;
   for (const Size& size : sizes) varying += size.symbol.empty() ? 0 : 1;
+  if (varying > 1) {
+    ASSIGN_OR_RETURN(std::string made, WithOtherOnes(node, shape, name));
+    if (!made.empty()) return made;
+  }
   for (size_t d = 0; varying == 1 && d < sizes.size(); ++d) {
     if (!sizes[d].symbol.empty()) shape[d] = -1;
   }
   return Add(name, "reshape", {node}, {{"shape", shape}});
+}
+
+absl::StatusOr<std::string> Translator::WithOtherOnes(const std::string& node, const Shape& shape,
+                                                      const std::string& name) {
+  const Shape own = ShapeOf(node);
+  IntList dropped, added;
+  Shape before, after;
+  for (size_t d = 0; d < own.size(); ++d) {
+    if (own[d] == 1) dropped.push_back(static_cast<int64_t>(d));
+    if (own[d] != 1) before.push_back(own[d]);
+  }
+  for (size_t d = 0; d < shape.size(); ++d) {
+    if (shape[d] == 1) added.push_back(static_cast<int64_t>(d));
+    if (shape[d] != 1) after.push_back(shape[d]);
+  }
+  if (before != after || before.empty() || !IsFloating(TypeOf(node))) return std::string();
+  std::string made = node;
+  if (!dropped.empty()) {
+    ASSIGN_OR_RETURN(made, Add(name + ".dropped", "sum", {made}, {{"axes", dropped}}));
+  }
+  if (!added.empty()) {
+    const IntList ones(added.size(), 1);
+    ASSIGN_OR_RETURN(made, Add(name + ".added", "expand", {made}, {{"axes", added}, {"sizes", ones}}));
+  }
+  return made;
 }
 
 absl::StatusOr<Imported> Translator::In(const Imported& value, const Order& order, const std::string& name) {
@@ -281,9 +387,17 @@ absl::StatusOr<Imported> Translator::In(const Imported& value, const Order& orde
   for (const int64_t at : permutation) {
     if (shape[at] != 1) kept.push_back(at);
   }
-  if (std::ranges::is_sorted(kept)) {
-    // The batch, whose size a reshape may leave open, is our first dimension before and after.
-    if (permutation[0] == 0) moved[0] = -1;
+  std::vector<size_t> varying;
+  for (size_t j = 0; j < moved.size(); ++j) {
+    if (Varies(value.node, static_cast<size_t>(permutation[j]))) varying.push_back(j);
+  }
+  if (std::ranges::is_sorted(kept) && varying.size() <= 1) {
+    // A reshape may leave one size open, that of the batch.
+    if (!varying.empty()) {
+      moved[varying[0]] = -1;
+    } else if (permutation[0] == 0) {
+      moved[0] = -1;
+    }
     ASSIGN_OR_RETURN(std::string node, Add(name + ".order", "reshape", {value.node}, {{"shape", moved}}));
     return Imported{std::move(node), order};
   }
@@ -324,7 +438,7 @@ absl::StatusOr<Imported> Translator::Exchanged(const Imported& value, const Orde
 
 void Translator::Bind(const std::string& name, Imported value) { values_[name] = std::move(value); }
 
-std::optional<double> Translator::PerSample(const Size& size) const {
+std::optional<double> Translator::MultipleOf(const Size& size) const {
   if (batch_symbol_.empty()) return std::nullopt;
   if (size.symbol == batch_symbol_) return 1;
   // "Mul(Integer(6), Symbol('s17', positive=True, integer=True))"
@@ -333,8 +447,23 @@ std::optional<double> Translator::PerSample(const Size& size) const {
   if (!size.symbol.starts_with(begin) || !size.symbol.ends_with(end)) return std::nullopt;
   const std::string digits = size.symbol.substr(begin.size(), size.symbol.size() - begin.size() - end.size());
   const auto [rest, error] = std::from_chars(digits.data(), digits.data() + digits.size(), factor);
-  if (error != std::errc() || rest != digits.data() + digits.size() || factor < 1) return std::nullopt;
+  if (error != std::errc() || rest != digits.data() + digits.size()) return std::nullopt;
   return static_cast<double>(factor);
+}
+
+std::optional<Translator::BatchNumber> Translator::NumberOfBatch(const Size& number) const {
+  if (const std::optional<double> each = MultipleOf(number)) return BatchNumber{*each, 0};
+  // "Add(Symbol('s17', positive=True, integer=True), Integer(-1))"
+  const std::string &symbol = number.symbol, begin = "Add(", middle = ", Integer(", end = "))";
+  const size_t comma = symbol.rfind(middle);
+  if (!symbol.starts_with(begin) || !symbol.ends_with(end) || comma == std::string::npos) return std::nullopt;
+  const std::optional<double> each = MultipleOf({0, symbol.substr(begin.size(), comma - begin.size())});
+  const size_t first = comma + middle.size();
+  const std::string digits = symbol.substr(first, symbol.size() - end.size() - first);
+  int64_t more = 0;
+  const auto [rest, error] = std::from_chars(digits.data(), digits.data() + digits.size(), more);
+  if (!each || error != std::errc() || rest != digits.data() + digits.size()) return std::nullopt;
+  return BatchNumber{*each, static_cast<double>(more)};
 }
 
 absl::StatusOr<std::string> Translator::BatchOfZeros(size_t rank, const std::string& name) {
@@ -364,28 +493,49 @@ absl::StatusOr<std::string> Translator::AsFloats(const std::string& node, const 
   return Add(name + ".floats", "cast", {node}, {{"dtype", std::string("f32")}});
 }
 
+absl::StatusOr<std::string> Translator::ZerosAlong(const Size& size, size_t rank, size_t dimension,
+                                                   const std::string& name) {
+  const std::optional<double> each = PerSample(size);
+  if (!each) return InvalidArgument("it has {} elements, which is no multiple of the batch", size.symbol);
+  if (*each == 1 && dimension == 0) return BatchOfZeros(rank, name);
+  ASSIGN_OR_RETURN(std::string node, BatchOfZeros(1, name));
+  if (*each > 1) {
+    const IntList copies = {static_cast<int64_t>(*each)};
+    ASSIGN_OR_RETURN(node, Add(name + ".copies", "expand", {node}, {{"axes", IntList{1}}, {"sizes", copies}}));
+  }
+  Shape shape(rank, 1);
+  shape[dimension] = -1;
+  return Add(name + ".zeros", "reshape", {node}, {{"shape", shape}});
+}
+
+absl::StatusOr<std::string> Translator::NumbersAlong(const Size& size, size_t rank, size_t dimension,
+                                                     const std::string& name) {
+  if (size.symbol.empty()) {
+    Shape shape(rank, 1);
+    shape[dimension] = size.value;
+    std::vector<double> numbers(static_cast<size_t>(size.value));
+    std::iota(numbers.begin(), numbers.end(), 0);
+    return Values(name + ".numbers", DType::kF32, shape, numbers);
+  }
+  ASSIGN_OR_RETURN(const std::string zeros, ZerosAlong(size, rank, dimension, name));
+  return Add(name + ".numbers", "positions", {zeros}, {{"axis", static_cast<int64_t>(dimension)}});
+}
+
 absl::StatusOr<Imported> Translator::Whole(const std::string& value, const std::string& name) {
   ASSIGN_OR_RETURN(Imported whole, Get(value));
-  if (batch_symbol_.empty() || !IsKnown(value) || whole.order.empty()) return whole;
-  const std::vector<Size>& sizes = SizesOf(value);
+  if (batch_symbol_.empty() || !IsKnown(value)) return whole;
   const Shape shape = ShapeOf(whole.node);
-  for (size_t j = 0; j < whole.order.size(); ++j) {
-    const Size& size = sizes[static_cast<size_t>(whole.order[j])];
-    if (whole.order[j] == 0 || size.symbol.empty() || size.value == shape[j]) continue;
-    return InvalidArgument("value {} has the batch as its dimension {}, along which it is the same", Quoted(value),
-                           whole.order[j]);
-  }
-  if (sizes[0].symbol != batch_symbol_ || sizes[0].value == 1) return whole;
-  const auto at = std::ranges::find(whole.order, 0) - whole.order.begin();
-  if (shape[static_cast<size_t>(at)] != 1) return whole;
-  if (at != 0) {
-    ASSIGN_OR_RETURN(whole, In(whole, InOrder(whole.rank()), name));
-  }
-  ASSIGN_OR_RETURN(const std::string zeros, BatchOfZeros(whole.rank(), name));
   const DType type = TypeOf(whole.node);
-  ASSIGN_OR_RETURN(whole.node, AsFloats(whole.node, name));
-  ASSIGN_OR_RETURN(whole.node, Add(name + ".whole", "add", {whole.node, zeros}));
-  if (!IsFloating(type)) {
+  bool spread = false;
+  for (size_t j = 0; j < whole.order.size(); ++j) {
+    const Size& size = SizeOf(value, static_cast<size_t>(whole.order[j]));
+    if (size.symbol.empty() || size.value == 1 || shape[j] != 1) continue;
+    ASSIGN_OR_RETURN(const std::string zeros, ZerosAlong(size, whole.rank(), j, name));
+    ASSIGN_OR_RETURN(whole.node, AsFloats(whole.node, name));
+    ASSIGN_OR_RETURN(whole.node, Add(name + ".whole", "add", {whole.node, zeros}));
+    spread = true;
+  }
+  if (spread && !IsFloating(type)) {
     ASSIGN_OR_RETURN(whole.node,
                      Add(name + ".integers", "cast", {whole.node}, {{"dtype", std::string(partita::Name(type))}}));
   }

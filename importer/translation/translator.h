@@ -78,7 +78,10 @@ class Translator {
 
   // Zeros [n,1,...] of the graph's batch, whatever it is.
   absl::StatusOr<std::string> BatchOfZeros(size_t rank, const std::string& name);
-  // The value of that name of PyTorch with all samples of the batch, also where they are equal.
+  // Zeros, or 0, 1, 2, ..., along one of `rank` dimensions, whose size varies with the batch; the others have size 1.
+  absl::StatusOr<std::string> ZerosAlong(const Size& size, size_t rank, size_t dimension, const std::string& name);
+  absl::StatusOr<std::string> NumbersAlong(const Size& size, size_t rank, size_t dimension, const std::string& name);
+  // The value of that name of PyTorch with all that varies with the batch, also where it is the same for all samples.
   absl::StatusOr<Imported> Whole(const std::string& value, const std::string& name);
   // As floats; 0 and 1 if it is logical.
   absl::StatusOr<std::string> AsFloats(const std::string& node, const std::string& name);
@@ -93,9 +96,27 @@ class Translator {
   const std::string& OpAt(const std::string& node) const;
   // Whether the node depends on the batch, and not on parameters and constants alone.
   bool ReadsInputs(const std::string& node) const;
+  // Whether that dimension of the node has another size in another batch.
+  bool Varies(const std::string& node, size_t dimension) const;
+  // kInvalidArgument: the value of that name of PyTorch would have other sizes in another batch than it shall.
+  absl::Status CheckSizes(const std::string& name) const;
+  // Whether an earlier node has read or made that value.
+  bool IsMade(const std::string& name) const { return values_.contains(name); }
+  // Whether a node that will be translated, or the caller, reads that value.
+  bool IsRead(const std::string& name) const { return read_.contains(name); }
   DType TypeOf(const std::string& node) const;
+  // How many times the batch a number is, if it is the batch's size or a multiple of that, which may be below 0.
+  std::optional<double> MultipleOf(const Size& number) const;
+  // The same of a number that is `more` larger than such a multiple.
+  struct BatchNumber {
+    double each = 1, more = 0;
+  };
+  std::optional<BatchNumber> NumberOfBatch(const Size& number) const;
   // How many of it there are for each sample, if the size is the batch's or a multiple of that.
-  std::optional<double> PerSample(const Size& size) const;
+  std::optional<double> PerSample(const Size& size) const {
+    const std::optional<double> each = MultipleOf(size);
+    return each && *each >= 1 ? each : std::nullopt;
+  }
   bool IsUserInput(const std::string& name) const {
     const auto input = inputs_.find(name);
     return input != inputs_.end() && input->second->kind == InputKind::kUser;
@@ -114,18 +135,28 @@ class Translator {
  private:
   // A constant with its dimensions in that order.
   absl::StatusOr<Imported> Placed(const Constant& constant, const Order& order, const std::string& name);
+  // One that counts samples.
+  absl::StatusOr<Imported> Counted(const Constant& constant, const Order& order, const std::string& name);
+  // Where more than one size of the shape varies: sizes of 1 are dropped and added. "": it has others.
+  absl::StatusOr<std::string> WithOtherOnes(const std::string& node, const Shape& shape, const std::string& name);
   absl::StatusOr<Imported> Exchanged(const Imported& value, const Order& order, const Shape& moved,
                                      const std::string& name);
   absl::StatusOr<Imported> AddInput(const Input& input);
+  // Adds the node to the graph of another batch.
+  void Probe(const NodeDescription& node);
   absl::StatusOr<Imported> AddState(const Input& input, const std::string& op, const Order& order,
                                     Attributes attributes);
 
   const ExportedProgram& program_;
   GraphAssembler assembler_;
+  // The same graph for another batch, without the values of states: which sizes vary. None where no size does, or where
+  // a node refuses that batch.
+  std::optional<GraphAssembler> probe_;
+  int64_t batch_ = 0, probed_batch_ = 0;
   std::map<std::string, Imported> values_;
   std::map<std::string, const Input*> inputs_;  // by name
   std::vector<ImportedState> states_;
-  std::set<std::string> images_;
+  std::set<std::string> images_, read_;
   bool frozen_statistics_ = false;
   Constants constants_;
   std::map<std::string, std::string> made_;         // the nodes of constants, by type, shape and values

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cctype>
 #include <cmath>
 #include <cstring>
@@ -16,11 +17,14 @@
 #include <string>
 #include <vector>
 
+#include "graph/ir/generated_name.h"
 #include "graph/read/predicted_value.h"
+#include "graph/sets/find_set_results.h"
 #include "importer/import_model.h"
 #include "importer/saved_weights.h"
 #include "importer/translation/translations.h"
 #include "ops/registry.h"
+#include "ops/values/number_op.h"
 #include "partita/partita.h"
 #include "runtime/checkpoint/safetensors.h"
 #include "tests/testing/assert_ok.h"
@@ -72,25 +76,32 @@ std::vector<double> InOrderOf(const std::vector<double>& values, const std::vect
 struct Case {
   std::string model;
   int data, parts;
-  std::string loss = "";  // that is added
+  std::string loss = "";   // that is added
+  std::string batch = "";  // another one than the example's
 };
 void PrintTo(const Case& c, std::ostream* out) {
-  *out << c.model << " " << c.data << "x" << c.parts << (c.loss.empty() ? "" : " ") << c.loss;
+  *out << c.model << " " << c.data << "x" << c.parts << (c.loss.empty() ? "" : " ") << c.loss
+       << (c.batch.empty() ? "" : " ") << c.batch;
 }
 
 class ImportedPrograms : public ::testing::TestWithParam<Case> {};
 
 TEST_P(ImportedPrograms, TrainAsInPyTorch) {
-  const auto& [name, data, parts, loss] = GetParam();
+  const auto& [name, data, parts, loss, other_batch] = GetParam();
   const bool frozen = name == "tuned";
   const std::string path = Path(name + ".pt2");
   ASSERT_OK_AND_ASSIGN(const ImportedModel imported,
                        ImportModel(path, Ops(), {.loss = loss, .frozen_statistics = frozen}));
+  const std::string which = loss + other_batch;
   ASSERT_OK_AND_ASSIGN(const SafetensorsFile expected,
-                       LoadSafetensors(Path(name + (loss.empty() ? "" : "." + loss) + ".safetensors")));
+                       LoadSafetensors(Path(name + (which.empty() ? "" : "." + which) + ".safetensors")));
 
   auto model = api::Model::FromFile(path, {.loss = loss, .frozen_statistics = frozen});
   ASSERT_TRUE(model.ok()) << model.error().message;
+  if (!other_batch.empty()) {
+    model = model->WithBatch(expected.Find("in/x")->shape[0]);
+    ASSERT_TRUE(model.ok()) << model.error().message;
+  }
   auto session = api::Session::Start(*model, {.data = data, .model = parts}, {.f64 = true});
   ASSERT_TRUE(session.ok()) << session.error().message;
 
@@ -141,25 +152,29 @@ TEST_P(ImportedPrograms, TrainAsInPyTorch) {
 
 INSTANTIATE_TEST_SUITE_P(
     Models, ImportedPrograms,
-    ::testing::Values(Case{"activations", 1, 1}, Case{"activations", 2, 1}, Case{"residual", 1, 1},
-                      Case{"residual", 3, 1}, Case{"residual", 1, 2}, Case{"blocks", 1, 1}, Case{"blocks", 2, 2},
-                      Case{"windows", 1, 1}, Case{"windows", 2, 1}, Case{"windows", 1, 2}, Case{"transformer", 1, 1},
-                      Case{"transformer", 3, 1}, Case{"transformer", 1, 2}, Case{"language", 1, 1},
-                      Case{"language", 2, 1}, Case{"language", 1, 3}, Case{"masked", 1, 1}, Case{"masked", 2, 1},
-                      Case{"masked", 1, 2}, Case{"sizes", 1, 1}, Case{"sizes", 3, 1}, Case{"sizes", 1, 2},
-                      Case{"statistics", 1, 1}, Case{"statistics", 2, 1}, Case{"statistics", 1, 2},
-                      Case{"written", 1, 1}, Case{"written", 2, 1}, Case{"tuned", 1, 1}, Case{"tuned", 3, 1},
-                      Case{"tuned", 1, 2}, Case{"functions/elements", 1, 1}, Case{"functions/elements", 2, 1},
-                      Case{"functions/elements", 1, 2}, Case{"functions/chosen", 1, 1}, Case{"functions/chosen", 3, 1},
-                      Case{"functions/chosen", 1, 2}, Case{"functions/classes", 1, 1}, Case{"functions/classes", 2, 1},
-                      Case{"functions/classes", 1, 2}, Case{"functions/numbers", 1, 1}, Case{"functions/numbers", 2, 1},
-                      Case{"functions/numbers", 1, 2}, Case{"functions/batch", 1, 1}, Case{"functions/batch", 3, 1},
-                      Case{"functions/batch", 1, 2}, Case{"padded", 1, 1}, Case{"padded", 2, 1}, Case{"padded", 1, 2},
-                      Case{"predictions/sample", 1, 1, "cross_entropy"}, Case{"predictions/sample", 1, 1, "mse"},
-                      Case{"predictions/sample", 2, 1, "l1"}, Case{"predictions/sample", 1, 2, "bce_with_logits"},
-                      Case{"predictions/positions", 1, 1, "cross_entropy"},
-                      Case{"predictions/positions", 2, 1, "cross_entropy"},
-                      Case{"predictions/map", 1, 1, "cross_entropy"}, Case{"predictions/map", 1, 2, "cross_entropy"}));
+    ::testing::Values(
+        Case{"activations", 1, 1}, Case{"activations", 2, 1}, Case{"residual", 1, 1}, Case{"residual", 3, 1},
+        Case{"residual", 1, 2}, Case{"blocks", 1, 1}, Case{"blocks", 2, 2}, Case{"windows", 1, 1},
+        Case{"windows", 2, 1}, Case{"windows", 1, 2}, Case{"transformer", 1, 1}, Case{"transformer", 3, 1},
+        Case{"transformer", 1, 2}, Case{"language", 1, 1}, Case{"language", 2, 1}, Case{"language", 1, 3},
+        Case{"masked", 1, 1}, Case{"masked", 2, 1}, Case{"masked", 1, 2}, Case{"sizes", 1, 1}, Case{"sizes", 3, 1},
+        Case{"sizes", 1, 2}, Case{"statistics", 1, 1}, Case{"statistics", 2, 1}, Case{"statistics", 1, 2},
+        Case{"written", 1, 1}, Case{"written", 2, 1}, Case{"tuned", 1, 1}, Case{"tuned", 3, 1}, Case{"tuned", 1, 2},
+        Case{"functions/elements", 1, 1}, Case{"functions/elements", 2, 1}, Case{"functions/elements", 1, 2},
+        Case{"functions/chosen", 1, 1}, Case{"functions/chosen", 3, 1}, Case{"functions/chosen", 1, 2},
+        Case{"functions/classes", 1, 1}, Case{"functions/classes", 2, 1}, Case{"functions/classes", 1, 2},
+        Case{"functions/numbers", 1, 1}, Case{"functions/numbers", 2, 1}, Case{"functions/numbers", 1, 2},
+        Case{"functions/batch", 1, 1}, Case{"functions/batch", 3, 1}, Case{"functions/batch", 1, 2},
+        Case{"functions/contrast", 1, 1}, Case{"functions/contrast", 2, 1}, Case{"functions/contrast", 1, 2},
+        Case{"functions/contrast", 1, 1, "", "wide"}, Case{"functions/contrast", 2, 1, "", "wide"},
+        Case{"functions/ordered", 1, 1}, Case{"functions/ordered", 2, 1}, Case{"functions/ordered", 1, 2},
+        Case{"functions/products", 1, 1}, Case{"functions/products", 3, 1}, Case{"functions/products", 1, 2},
+        Case{"functions/heads", 1, 1}, Case{"functions/heads", 2, 1}, Case{"functions/heads", 1, 2},
+        Case{"padded", 1, 1}, Case{"padded", 2, 1}, Case{"padded", 1, 2},
+        Case{"predictions/sample", 1, 1, "cross_entropy"}, Case{"predictions/sample", 1, 1, "mse"},
+        Case{"predictions/sample", 2, 1, "l1"}, Case{"predictions/sample", 1, 2, "bce_with_logits"},
+        Case{"predictions/positions", 1, 1, "cross_entropy"}, Case{"predictions/positions", 2, 1, "cross_entropy"},
+        Case{"predictions/map", 1, 1, "cross_entropy"}, Case{"predictions/map", 1, 2, "cross_entropy"}));
 
 TEST(AddedLosses, OfClassesReportAccuracy) {
   const auto metrics = [](const std::string& file, const std::string& loss) {
@@ -273,9 +288,10 @@ TEST(ImportedGraphs, MoveLittle) {
 }
 
 TEST(ImportedGraphs, FitAnyBatch) {
-  for (const char* const name : {"activations", "residual", "blocks", "windows", "transformer", "language", "masked",
-                                 "sizes", "statistics", "padded", "functions/elements", "functions/chosen",
-                                 "functions/classes", "functions/numbers", "functions/batch"}) {
+  for (const char* const name :
+       {"activations", "residual", "blocks", "windows", "transformer", "language", "masked", "sizes", "statistics",
+        "padded", "functions/elements", "functions/chosen", "functions/classes", "functions/numbers", "functions/batch",
+        "functions/contrast", "functions/ordered", "functions/products", "functions/heads"}) {
     auto model = api::Model::FromFile(Path(std::string(name) + ".pt2"));
     ASSERT_TRUE(model.ok()) << model.error().message;
     for (const int64_t batch : {1, 3, 8}) {
@@ -284,6 +300,24 @@ TEST(ImportedGraphs, FitAnyBatch) {
       for (const api::Field& field : sized->fields()) EXPECT_EQ(field.shape[0], batch);
     }
   }
+}
+
+// Samples are weighed behind attention over [places, samples, channels] too, so that a set need not be a multiple of
+// the batch; a loss that compares samples is of its batch.
+TEST(ImportedGraphs, EvaluateSetsOfAnySizeWhereSamplesAreApart) {
+  const auto weighs = [](const std::string& name) {
+    const auto imported = ImportModel(Path(name + ".pt2"), Ops());
+    EXPECT_TRUE(imported.ok()) << imported.status();
+    const auto results = FindSetResults(imported->model, Ops(), IsOnNumbers);
+    EXPECT_TRUE(results.ok()) << results.status();
+    return std::ranges::all_of(results->terms, [](const SetTerm& term) {
+      return term.result < 0 || term.same || (term.decided && term.zero_with.contains(kSampleWeightName));
+    });
+  };
+  for (const char* const name : {"functions/heads", "functions/products", "language", "masked", "transformer"}) {
+    EXPECT_TRUE(weighs(name)) << name;
+  }
+  EXPECT_FALSE(weighs("functions/contrast"));
 }
 
 // The table of docs/guide/pytorch.md 5 has every op, and no other.
@@ -375,9 +409,8 @@ TEST(ImportRefuses, NumbersOfTheBatch) {
   EXPECT_THAT(Refusal(Path("refused/by_batch.pt2")), HasSubstr("it computes with a number that varies with the batch"));
   const std::string refusal = Refusal(Path("refused/of_example.pt2"));
   for (const char* const reason :
-       {"(torch.ops.aten.select.int of model): it takes samples counted from the end",
-        "(torch.ops.aten.eye.default of model): what it makes differs from sample to sample",
-        "(torch.ops.aten.sum.dim_IntList of model): value 'ones' has the batch as its dimension 1"}) {
+       {"(torch.ops.aten.clamp.default of model): it computes with a number that varies with the batch",
+        "(torch.ops.aten.masked_fill.Scalar of model): it computes with a number that varies with the batch"}) {
     EXPECT_THAT(refusal, HasSubstr(reason));
   }
 }

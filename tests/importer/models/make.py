@@ -6,7 +6,7 @@ FILE.pt2            what torch.export.save writes: a module that returns its los
 FILE.safetensors    in/NAME: a batch; loss; gradient/PARAMETER: of that batch; running/BUFFER: after it
 
 Those in functions/ have ops and losses that few models have. Those in predictions/ return predictions;
-FILE.LOSS.safetensors is the same with that loss of them.
+FILE.LOSS.safetensors is the same with that loss of them. FILE.wide.safetensors is of a larger batch than the example.
 """
 
 import json
@@ -364,6 +364,80 @@ class OfBatch(nn.Module):
         return self.head(y + h * c + g)
 
 
+class Pairs(nn.Module):
+    """Two views of each sample, and a temperature."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = nn.Linear(6, 7), nn.Linear(6, 7)
+        self.scale = nn.Parameter(torch.tensor([0.3]))
+
+    def forward(self, x):
+        return F.normalize(self.first(x), dim=1), F.normalize(self.second(x), dim=1), self.scale.exp()
+
+
+class Ordered(nn.Module):
+    """Elements in their order, products, norms, places that are written, and inverse functions."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.head = nn.Linear(6, 9), nn.Linear(9, 7)
+        self.weight = nn.Parameter(torch.linspace(0.5, 1.5, 9))
+
+    def forward(self, x):
+        y = self.first(x)
+        largest, at = y.topk(3)
+        y = y + 0.1 * (largest * at).sum(1, keepdim=True) + y.topk(2, largest=False)[0].prod(1, keepdim=True)
+        y = y + y.sort(1)[0] * self.weight + y.view(-1, 3, 3).sort(1, descending=True)[0].flatten(1)
+        y = y + torch.zeros_like(y).scatter_(1, at, 1.0) * y + y.scatter_add(1, at, largest.exp()) * 0.1
+        y = y + y.scatter(1, at[:, :1], largest[:, 1:2]) * 0.2 + torch.outer(y[:, 0], self.weight)
+        y = F.layer_norm(y, (9,))
+        z = torch.tanh(y)
+        y = y + torch.cosh(z) + torch.sinh(z) * 2 + torch.atan(y) + torch.asin(z * 0.9) - torch.acos(z * 0.8)
+        y = y + torch.asinh(y) + torch.acosh(1.5 + z * z) + torch.atanh(z * 0.9)
+        y = F.layer_norm(y, (9,))
+        zeros = F.relu(y - 2)  # has rows of zeros
+        for order in (0.5, 1, 3, float("inf"), float("-inf")):
+            y = y + 0.1 * torch.linalg.vector_norm(y, ord=order, dim=1, keepdim=True)
+        y = y + zeros.norm(p=3, dim=1, keepdim=True) + zeros.norm(p=1.5, dim=1, keepdim=True)
+        y = y / torch.linalg.norm(self.first.weight) + torch.dot(self.weight, self.weight)
+        y = y + torch.cdist(self.first.weight, self.head.weight[:, :6]).mean(1)
+        kept = x[:, :1] > 0.5
+        kept |= x[:, 1:2] > 0
+        return self.head(y * kept + y / 2)
+
+
+class Products(nn.Module):
+    """Products of several operands, and an LSTM whose cells are read."""
+
+    def __init__(self):
+        super().__init__()
+        self.memory = nn.LSTM(2, 5, num_layers=2, batch_first=True, bidirectional=True, proj_size=3)
+        self.cells, self.both, self.head = nn.LSTM(6, 4, batch_first=True), nn.Bilinear(4, 6, 5), nn.Linear(5, 7)
+
+    def forward(self, x):
+        y, _ = self.memory(x.view(-1, 3, 2))
+        z, (last, cells) = self.cells(y)
+        mixed = torch.einsum("bti,ij,bsj->bts", y, self.cells.weight_hh_l0[:6, :2] @ self.head.weight[:2, :5].expand(2, 5)
+                             @ torch.ones(5, 6, dtype=x.dtype), y)
+        y = self.both(cells[0] + last[0] * z.mean(1), torch.einsum("bti->bi", y))
+        return self.head(y + torch.einsum("bts,bs->b", mixed, y[:, :3])[:, None])
+
+
+class Heads(nn.Module):
+    """Attention over [places, samples, channels], and an LSTM over the same."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.head = nn.Linear(2, 8), nn.Linear(8, 7)
+        self.attention, self.memory = nn.MultiheadAttention(8, 2), nn.LSTM(8, 8)
+
+    def forward(self, x):
+        y = self.first(x.view(-1, 3, 2).transpose(0, 1))
+        y = y + self.attention(y, y, y)[0]
+        return self.head(self.memory(y)[0].reshape(-1, 8))
+
+
 class OfExample(nn.Module):
     """What would be that of the example's batch in every other one."""
 
@@ -456,7 +530,7 @@ def saturated(both, label):
 
 
 def by_batch(logits, label):
-    return F.cross_entropy(logits, label, reduction="sum") / (logits.shape[0] + 1)
+    return F.cross_entropy(logits, label, reduction="sum") / (logits.shape[0] // 2 + 1)
 
 
 def bounded(both, label):
@@ -496,17 +570,52 @@ def of_numbers(logits, label):
     return loss + F.triplet_margin_loss(logits, other, logits.flip(1), swap=True)
 
 
+def contrasted(both, label):
+    """Losses whose classes are the samples of the batch."""
+    a, b, scale = both
+    n, scores = a.shape[0], a @ b.t() * scale
+    labels, same = torch.arange(n), (label[:, None] == label[None]).to(a.dtype)
+    loss = (F.cross_entropy(scores, labels) + F.cross_entropy(scores.t(), labels)) / 2
+    loss = loss - F.logsigmoid((2 * torch.eye(n) - torch.ones(n, n)) * scores).sum() / n
+    loss = loss + (torch.logsumexp(scores, 1) - torch.diagonal(scores)).mean() + torch.triu(scores, 1).pow(2).mean()
+    loss = loss + torch.logsumexp(scores, 0).mean() + scores.amax(1).mean() + scores.max(0)[0].pow(2).mean()
+    loss = loss + (scores.argmax(1)[:, None] * a).mean() + (a.flip(0) * b.roll(1, 0)).mean()
+    loss = loss + a.cumsum(0).pow(2).mean() + torch.trace(scores) / n
+    loss = loss + (a.t() @ b / (n - 1)).pow(2).mean() + (b[-1] * a).mean()
+    log = scores - 1e9 * torch.eye(n, dtype=a.dtype)
+    log = (log - torch.logsumexp(log, 1, keepdim=True)) * same * (1 - torch.eye(n))
+    loss = loss - (log.sum(1) / same.sum(1)).mean()
+    z = torch.cat([a, b])
+    scores = (z @ z.t() / 0.5).masked_fill(torch.eye(2 * n, dtype=torch.bool), float("-inf"))
+    loss = loss + F.cross_entropy(scores, (torch.arange(2 * n) + n) % (2 * n)) + F.mse_loss(z[:n].exp(), z[n:])
+    return loss - (z[:n] * z[n:]).sum(1).mean() + (a * torch.diag(a[:, 0]).sum(1, keepdim=True)).mean()
+
+
+def with_margins(logits, label):
+    loss = F.multi_margin_loss(logits, label) + F.multi_margin_loss(logits, label, p=2, margin=0.7)
+    sign = torch.sign(logits.detach()[:, 0])
+    return loss + F.cosine_embedding_loss(logits, logits.detach().flip(1) + 0.2, sign, margin=0.1)
+
+
+def turned(logits, label):
+    return F.cross_entropy(logits, label.t().reshape(-1))
+
+
 def words(logits, label):
     return F.cross_entropy(logits.transpose(1, 2), label)
 
 
-def make(name, model, loss, x, label):
+def make(name, model, loss, x, label, wide=None):
+    """`wide`: a batch of another size than the example's, of which NAME.wide.safetensors is."""
     torch.manual_seed(7)
     module = Trained(model(), loss).double().train()
     batch = torch.export.Dim("batch", min=2)
     program = torch.export.export(module, (x, label), dynamic_shapes={"x": {0: batch}, "label": {0: batch}})
     torch.export.save(program, name + ".pt2")
     save_step(name, module, module(x, label), x, label)
+    if wide is not None:
+        module.zero_grad()
+        save_step(f"{name}.wide", module, module(*wide), *wide)
 
 
 def make_predictions(name, model, x, losses):
@@ -624,6 +733,11 @@ def main():
     make("functions/classes", lambda: nn.Linear(6, 7), of_classes, rows, label)
     make("functions/numbers", lambda: nn.Linear(6, 7), of_numbers, rows, label)
     make("functions/batch", OfBatch, classes, rows, label)
+    wide = torch.randn(8, 6).double(), torch.randint(0, 7, (8,))
+    make("functions/contrast", Pairs, contrasted, rows, label, wide)
+    make("functions/ordered", Ordered, with_margins, rows, label)
+    make("functions/products", Products, classes, rows, label)
+    make("functions/heads", Heads, turned, rows, torch.randint(0, 7, (BATCH, 3)))
 
 
 if __name__ == "__main__":
