@@ -129,7 +129,7 @@ PARTITA_API void partita_values_free(partita_values* values);
 // A graph with its loss and optimizer. It never changes.
 typedef struct partita_model partita_model;
 
-// How an exported program of PyTorch (.pt2) is read.
+// How an exported program of PyTorch (.pt2) or an ONNX model (.onnx) is read.
 typedef struct partita_import_options {
   size_t size;  // sizeof of this struct
   // of one that returns predictions: "cross_entropy", "mse", "l1" or "bce_with_logits"; NULL: it returns its loss
@@ -138,7 +138,8 @@ typedef struct partita_import_options {
   int32_t frozen_statistics;
 } partita_import_options;
 
-// Reads a graph (.pbtxt, .textproto, .pb) or an exported program (.pt2). `options`: NULL for the defaults.
+// Reads a graph (.pbtxt, .textproto, .pb), an exported program (.pt2) or an ONNX model (.onnx). `options`: NULL for the
+// defaults.
 PARTITA_API partita_error* partita_model_from_file(const char* path, const partita_import_options* options,
                                                    partita_model** model);
 

@@ -38,7 +38,7 @@ class Tensor(ctypes.Structure):
 
 
 class ImportOptions(ctypes.Structure):
-    """How an exported program of PyTorch (.pt2) is read."""
+    """How an exported program of PyTorch (.pt2) or an ONNX model (.onnx) is read."""
 
     _fields_ = [
         ("size", ctypes.c_size_t),

@@ -146,10 +146,10 @@ class _Values(_Handle):
 
 
 class Model:
-    """A graph with its loss and optimizer, from a file (.pbtxt, .textproto, .pb) or an exported program of PyTorch
-    (.pt2). It never changes.
+    """A graph with its loss and optimizer, from a file (.pbtxt, .textproto, .pb), an exported program of PyTorch (.pt2)
+    or an ONNX model (.onnx). It never changes.
 
-    loss: of a .pt2 that returns predictions: "cross_entropy", "mse", "l1" or "bce_with_logits".
+    loss: of a .pt2 or .onnx that returns predictions: "cross_entropy", "mse", "l1" or "bce_with_logits".
     frozen_statistics: batch norms of a .pt2 may be those of a module in evaluation, and keep their statistics.
     """
 
