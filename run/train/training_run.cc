@@ -254,7 +254,9 @@ bool TrainingRun::IsEnough(int64_t step, const Evaluation& evaluation,
   const int64_t per_epoch = data_.training->batches_per_epoch();
   const double epoch = static_cast<double>(step) / static_cast<double>(per_epoch);
   if (recorder_ != nullptr) recorder_->AddEvaluation(step, epoch, evaluation);
-  if (step % per_epoch != 0) {
+  // Where nobody asked for evaluations within epochs, the last one is in the epoch's own line.
+  const bool is_asked = target_ || spec_.train().evaluate_every() > 0;
+  if (is_asked && step % per_epoch != 0) {
     std::string line = fmt::format("step {} (epoch {:.2f})  test loss {:.4f}", step, epoch, evaluation.loss);
     for (const auto& [name, value] : evaluation.metrics) line += fmt::format("  {} {:.4f}", name, value);
     say(line);
