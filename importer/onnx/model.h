@@ -93,8 +93,8 @@ int64_t BytesOf(int type);
 std::string NameOfType(int type);
 
 // kInvalidArgument, with the file and what is wrong: no protobuf, or one cut short; no graph; no opset, or one that is
-// not read; sizes that are too large or fit no bytes; a file beside it that is missing, is too short, is a link where the
-// model is none, or lies in another folder.
+// not read; sizes that are too large or fit no bytes; a file beside it that is missing, is too short, is a link where
+// the model is none, or lies in another folder.
 absl::StatusOr<OnnxModel> ReadOnnxModel(const std::string& path);
 
 }  // namespace partita::onnx
