@@ -185,9 +185,9 @@ absl::StatusOr<FitResult> Session::Parts::Fit(const FitOptions& fit) {
     return InvalidArgument("all {} steps of the run are done; settings epochs and steps say how many there are",
                            planned);
   }
-  if (fit.deadline_seconds < 0 || !(fit.progress_seconds >= 0)) {
-    return InvalidArgument("FitOptions has {} and {} seconds; expected 0 or more", fit.deadline_seconds,
-                           fit.progress_seconds);
+  if (!(fit.deadline_seconds >= 0) || !(fit.progress_seconds >= 0)) {
+    return InvalidArgument("deadline_seconds is {}, progress_seconds {}; expected 0 or more of both",
+                           fit.deadline_seconds, fit.progress_seconds);
   }
   using Clock = std::chrono::steady_clock;
   const Clock::time_point begin = Clock::now();

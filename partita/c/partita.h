@@ -15,7 +15,8 @@
 // Threads: any number of threads may read a model or values. A session runs one call at a time: a second call gets
 // PARTITA_MISUSE at once, except partita_session_interrupt and partita_session_cancel, which any thread may call. After
 // fork() sessions keep working in the parent; in the child each of their calls returns PARTITA_MISUSE. A call with a
-// pointer that is no live object, e.g. one that was freed, returns PARTITA_MISUSE.
+// model, session or values that are not alive, e.g. because they were freed, returns PARTITA_MISUSE; errors are not
+// looked up, and may not be used after they were freed.
 #ifndef PARTITA_PARTITA_C_PARTITA_H_
 #define PARTITA_PARTITA_C_PARTITA_H_
 

@@ -1,7 +1,7 @@
 """Partita in Python: trains a dataflow graph or a model of PyTorch on many ranks, and predicts with it.
 
-    session = partita.fit("model.pt2", {"image": images, "label": labels}, split="auto", devices=2, epochs=3)
-    logits = session.predict(image=images[:8])["logits"]
+    session = partita.fit("model.pt2", {"image": images, "label": labels}, devices=2, epochs=3, predict=["linear"])
+    logits = session.predict(image=images[:8])["linear"]
 
     with partita.Session(partita.Model("model.pbtxt"), dp=2, threads=1) as session:
         for images, labels in batches:

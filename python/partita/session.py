@@ -3,8 +3,10 @@
 import ctypes
 import dataclasses
 import json
+import operator
 import os
 import tempfile
+import threading
 
 import numpy
 
@@ -76,17 +78,31 @@ class _Handle:
     def __del__(self):
         self.close()
 
+    def __reduce__(self):
+        raise TypeError("models and sessions cannot be copied or pickled")
+
     def close(self):
         if self.address:
             library.ask(self._free, self.address)
             self.address = ctypes.c_void_p()
 
 
+def _encoded(text):
+    """Text as the library takes it, which ends a text at the first zero."""
+    encoded = os.fsencode(text)
+    if b"\0" in encoded:
+        raise ValueError(f"{text!r} has a null character")
+    return encoded
+
+
 def _array(name, given, dtype):
-    """The array as the library takes it: dense, of the field's type where that loses nothing."""
+    """The array as the library takes it: dense, of the field's type where that loses nothing. dtype: None of a name that
+    the model does not have, which the library then says.
+    """
     given = numpy.asarray(given)
     if dtype is None:
-        dtype = given.dtype if given.dtype in _CODES else None
+        dtype = given.dtype if given.dtype in _CODES else {"i": numpy.dtype("int32"), "u": numpy.dtype("int32"),
+                                                           "f": numpy.dtype("float32")}.get(given.dtype.kind)
     elif given.dtype != dtype:
         integers = given.dtype.kind in "iub" and dtype.kind in "iu"
         floats = given.dtype.kind == "f" and dtype.kind == "f"
@@ -113,7 +129,7 @@ class _Batch:
         for tensor, (name, array) in zip(self.tensors, self.arrays.items(), strict=True):
             self.shapes.append((ctypes.c_int64 * array.ndim)(*array.shape))
             tensor.size = ctypes.sizeof(_interface.Tensor)
-            tensor.name = name.encode()
+            tensor.name = _encoded(name)
             tensor.type = _CODES[array.dtype]
             tensor.rank = array.ndim
             tensor.shape = self.shapes[-1]
@@ -161,7 +177,7 @@ class Model:
         )
         self._handle = _Handle("partita_model_free")
         library.call(
-            "partita_model_from_file", os.fsencode(path), ctypes.byref(options), ctypes.byref(self._handle.address)
+            "partita_model_from_file", _encoded(path), ctypes.byref(options), ctypes.byref(self._handle.address)
         )
 
     @classmethod
@@ -178,7 +194,10 @@ class Model:
 
     def with_batch(self, batch):
         """The same model for batches of another size."""
-        return self._by("partita_model_with_batch", self._handle.address, batch)
+        samples = operator.index(batch)
+        if not 1 <= samples < 2**31:
+            raise library.InvalidArgument(f"batch is {batch}; expected an integer from 1 to {2**31 - 1}")
+        return self._by("partita_model_with_batch", self._handle.address, samples)
 
     @property
     def fields(self):
@@ -197,7 +216,7 @@ def _text(value):
 
 
 class Session:
-    """A model at work on its ranks. Use it in a `with` block, or close() it.
+    """A model, or the file of one, at work on its ranks. Use it in a `with` block, or close() it.
 
     predict: names of the values that predict() returns.
     train: False: only for predictions, without memory for gradients and optimizer.
@@ -209,8 +228,10 @@ class Session:
     """
 
     def __init__(self, model, *, predict=(), train=True, **settings):
+        if not isinstance(model, Model):
+            model = Model(model)
         named = {name.replace("_", "-"): _text(value) for name, value in settings.items() if value is not None}
-        values = [name.encode() for name in predict]
+        values = [_encoded(name) for name in ([predict] if isinstance(predict, str) else predict)]
         options = library.made(
             _interface.SessionOptions,
             settings=json.dumps(named).encode(),
@@ -234,8 +255,14 @@ class Session:
         self.close()
 
     def close(self):
-        """Ends the ranks. Every later call raises Misuse or InvalidArgument."""
+        """Ends the ranks. Every later call raises Misuse."""
         self._handle.close()
+
+    @property
+    def _address(self):
+        if not self._handle.address:
+            raise library.Misuse("the session is closed")
+        return self._handle.address
 
     def step(self, **fields):
         """Trains one step over a whole batch, one array for each field of the model."""
@@ -247,7 +274,7 @@ class Session:
 
     def _step(self, function, fields):
         batch, step = _Batch(fields, self._types), library.made(_interface.Step)
-        library.call(function, self._handle.address, batch.tensors, len(batch), ctypes.byref(step))
+        library.call(function, self._address, batch.tensors, len(batch), ctypes.byref(step))
         return Step(step.loss, _metrics(step))
 
     def predict(self, **fields):
@@ -263,21 +290,21 @@ class Session:
     def _values(self, function, fields, *before):
         batch, values = _Batch(fields, self._types), _Values()
         library.call(
-            function, self._handle.address, *before, batch.tensors, len(batch), ctypes.byref(values.address)
+            function, self._address, *before, batch.tensors, len(batch), ctypes.byref(values.address)
         )
         return values.arrays()
 
     def fit(self, *, on_progress=None, on_epoch=None, progress_seconds=2, deadline_seconds=0):
         """Trains on the setting `data` to the end of the run, with checkpoints and saved models as the settings say.
 
-        on_progress: called with a Progress every `progress_seconds`; a result that is False ends the call.
-        on_epoch: called with an Epoch after each.
+        on_progress: called with a Progress every `progress_seconds`; a result that is false, but not None, ends the call.
+        on_epoch: called with an Epoch after each epoch.
         deadline_seconds: ends the call after the steps in flight; 0: none.
 
-        The epochs that ended in this call. One that was stopped, by these or by interrupt() or Ctrl-C, is continued by
-        the next one.
+        Callbacks are called by another thread, and may call interrupt() and cancel() alone. Returns the epochs that ended
+        in this call. A call that was stopped, also by interrupt() or Ctrl-C, is continued by the next one.
         """
-        epochs, raised = [], []
+        address, epochs, raised = self._address, [], []
 
         def guarded(call):
             try:
@@ -291,7 +318,8 @@ class Session:
             told = Progress(
                 of.step, of.steps, of.epoch, of.loss, of.learning_rate, of.samples_per_second, _metrics(of)
             )
-            return 0 if guarded(lambda: on_progress and on_progress(told)) is False or raised else 1
+            wanted = guarded(lambda: on_progress(told) if on_progress else None)
+            return 0 if raised or (wanted is not None and not wanted) else 1
 
         def epoch(user, report):
             of = report.contents
@@ -308,64 +336,84 @@ class Session:
             progress_seconds=progress_seconds,
             deadline_seconds=deadline_seconds,
         )
-        library.call("partita_session_fit", self._handle.address, ctypes.byref(options), None)
+        ended = threading.Event()  # not Thread.join, which forgets a running thread when a signal raises within it
+
+        def work():
+            guarded(lambda: library.call("partita_session_fit", address, ctypes.byref(options), None))
+            ended.set()
+
+        threading.Thread(target=work).start()
+        try:
+            # A signal is handled here, between two calls, and never within a callback, where it would be lost.
+            while not ended.wait(0.1):
+                pass
+        except BaseException as error:
+            raised.insert(0, error)
+            self.interrupt()
+            ended.wait()
         if raised:
             raise raised[0]
         return epochs
 
     def interrupt(self):
         """From any thread: ends the fit() in progress after the steps in flight; the session stays usable."""
-        library.call("partita_session_interrupt", self._handle.address)
+        library.call("partita_session_interrupt", self._address)
 
     def cancel(self):
         """From any thread, and final: the running step and every later call raise Cancelled."""
-        library.call("partita_session_cancel", self._handle.address)
+        library.call("partita_session_cancel", self._address)
 
     def save(self, path):
         """Writes all states as `trainer train --save` does (.safetensors)."""
-        library.call("partita_session_save", self._handle.address, os.fsencode(path))
+        library.call("partita_session_save", self._address, _encoded(path))
 
     def load(self, path):
         """Reads such a file; training continues bitwise as if it had not been stopped."""
-        library.call("partita_session_load", self._handle.address, os.fsencode(path))
+        library.call("partita_session_load", self._address, _encoded(path))
 
     def load_weights(self, path):
         """Reads only what predictions need; optimizer and step do not change."""
-        library.call("partita_session_load_weights", self._handle.address, os.fsencode(path))
+        library.call("partita_session_load_weights", self._address, _encoded(path))
 
     @property
     def states(self):
         """The names of parameters, running statistics and what the optimizer keeps."""
         count = ctypes.c_size_t()
-        library.call("partita_session_state_count", self._handle.address, ctypes.byref(count))
+        library.call("partita_session_state_count", self._address, ctypes.byref(count))
         names = []
         for index in range(count.value):
             name = ctypes.c_char_p()
-            library.call("partita_session_state_name", self._handle.address, index, ctypes.byref(name))
+            library.call("partita_session_state_name", self._address, index, ctypes.byref(name))
             names.append(name.value.decode())
         return names
 
     def read(self, state):
         """The whole array of a state."""
         values = _Values()
-        library.call("partita_session_read", self._handle.address, state.encode(), ctypes.byref(values.address))
+        library.call("partita_session_read", self._address, state.encode(), ctypes.byref(values.address))
         return values.arrays()[state]
 
     def write(self, state, array):
         """Sets a state; shape and type are the state's."""
         batch = _Batch({state: array}, {})
-        library.call("partita_session_write", self._handle.address, batch.tensors)
+        library.call("partita_session_write", self._address, batch.tensors)
+
+
+_SEARCHES = ("auto", "data", "grid", "groups", "placement", "pipeline", "layerwise")
 
 
 def _split(split, devices):
     """The settings of a split: a dict of them, "auto" or another kind of search, or the path of a strategy."""
     if split is None:
         return {} if devices is None else {"dp": devices}
+    if isinstance(split, str) and split in _SEARCHES:
+        return {"search": split, "ranks": devices}
+    if devices is not None:
+        raise library.InvalidArgument(f"split is {split!r} and devices is {devices}; a split by rule or from a file says "
+                                      "how many devices there are")
     if isinstance(split, dict):
         return dict(split)
-    if os.path.exists(split):
-        return {"strategy": split}
-    return {"search": split, "ranks": devices}
+    return {"strategy": os.fsdecode(split)}
 
 
 def fit(model, data, *, split=None, devices=None, predict=(), loss=None, on_progress=None, on_epoch=None, **settings):
@@ -374,17 +422,23 @@ def fit(model, data, *, split=None, devices=None, predict=(), loss=None, on_prog
     model: a Model, or the path of a graph or of an exported program (.pt2; `loss` as of Model).
     data: a path that `trainer train --data` takes, or a dict of arrays by field; the first size of each is the number of
         samples. Names that begin with "train/" and "test/" are those of two sets.
-    split: "auto" finds the fastest split over `devices` ranks, by default all cores; {"dp": 2, "mp": 2} is one by
-        rule, and a path names a strategy. None: one rank, or `devices` replicas.
+    split: "auto" finds the fastest split over `devices` ranks of a cluster (`cluster="two_cores"`, or a `profile` that
+        `trainer calibrate` measured); {"dp": 2, "mp": 2} is one by rule, and a path names a strategy. None: one rank, or
+        `devices` replicas.
     settings: as of Session: epochs=3, batch=64, learning_rate=0.1, save="model.safetensors".
     """
     if not isinstance(model, Model):
         model = Model(model, loss=loss)
+    elif loss is not None:
+        raise library.InvalidArgument("loss is of a model that is read here; give it to Model")
+    for name, value in _split(split, devices).items():
+        if settings.setdefault(name, value) != value:
+            raise library.InvalidArgument(f"split says {name}={value!r}, and {name} is {settings[name]!r}")
     with tempfile.TemporaryDirectory(prefix="partita-") as folder:
         if isinstance(data, dict):
             named = {name if "/" in name else "train/" + name: numpy.asarray(array) for name, array in data.items()}
             data = os.path.join(folder, "data.npz")
             numpy.savez(data, **named)
-        session = Session(model, predict=predict, data=data, **_split(split, devices), **settings)
+        session = Session(model, predict=predict, data=data, **settings)
         session.epochs = session.fit(on_progress=on_progress, on_epoch=on_epoch)
     return session

@@ -1,8 +1,10 @@
 """The Python package over the compiled library: what it trains and predicts is what the trainer does, and what a caller
 does wrong is an exception with a sentence."""
 
+import copy
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -105,7 +107,8 @@ class SessionTest(unittest.TestCase):
         refused(partita.InvalidArgument, lambda: partita.Session(self.model, dp=33), "33")
         with partita.Session(self.model, threads=1, steps=5) as session:
             refused(partita.InvalidArgument, lambda: session.step(images=self.images[:32]), "field 'labels' is missing")
-            refused(partita.InvalidArgument, lambda: session.step(image=1), "float32")
+            refused(partita.InvalidArgument, lambda: session.step(image=1), "no field 'image'", "'images'")
+            refused(partita.InvalidArgument, lambda: session.step(**{**self.batch, "label": self.labels[:32]}), "'label'")
             wrong = {**self.batch, "labels": self.labels[:32] + 2**40}
             refused(partita.InvalidArgument, lambda: session.step(**wrong), "field 'labels'", "int32")
             wrong = {**self.batch, "images": self.images[:32].astype("int64")}
@@ -114,10 +117,40 @@ class SessionTest(unittest.TestCase):
             refused(partita.InvalidArgument, lambda: session.step(**wrong), "label")
             refused(partita.InvalidArgument, lambda: session.fit(), "without the setting data")
             self.assertGreater(session.step(**self.batch).loss, 0)
-        refused(partita.Error, lambda: session.step(**self.batch), "session")
+        refused(partita.Misuse, lambda: session.step(**self.batch), "the session is closed")
+        for batch in (0, 2**31, 2**64 + 8):
+            refused(partita.InvalidArgument, lambda: self.model.with_batch(batch), "batch is")
+        refused(partita.InvalidArgument, lambda: partita.fit(GRAPH, {}, split={"dp": 2}, devices=4), "devices is 4")
+        refused(partita.InvalidArgument, lambda: partita.fit(GRAPH, {}, split={"dp": 2}, dp=1), "dp=2", "dp is 1")
+        refused(partita.InvalidArgument, lambda: partita.fit(self.model, {}, loss="mse"), "give it to Model")
+        refused(partita.InvalidArgument, lambda: partita.fit(GRAPH, self.data(), split="none.pbtxt"), "none.pbtxt")
+        with self.assertRaisesRegex(ValueError, "null character"):
+            partita.Model("a\0b")
+        with self.assertRaisesRegex(TypeError, "cannot be copied"):
+            copy.deepcopy(self.model)
+
+    def data(self):
+        return {"images": self.images, "labels": self.labels.astype("int32")}
+
+    def test_a_fit_ends_at_a_signal_and_as_soon_as_progress_says(self):
+        numpy.savez(self.path("set.npz"), **{"train/" + name: array for name, array in self.data().items()})
+        settings = {"data": self.path("set.npz"), "batch": 32, "epochs": 10**6, "threads": 1}
+        with partita.Session(partita.Model(GRAPH), **settings) as session:
+            for _ in range(3):
+                timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+                timer.start()
+                with self.assertRaises(KeyboardInterrupt):
+                    session.fit(deadline_seconds=30)
+            told = []
+            session.fit(on_progress=lambda progress: told.append(progress.step) or len(told) < 3, progress_seconds=0.1,
+                        deadline_seconds=30)
+            self.assertEqual(len(told), 3, "also where epochs are shorter than what lies between two calls")
+            session.fit(on_progress=lambda progress: numpy.bool_(False), progress_seconds=0.1, deadline_seconds=30)
+            with self.assertRaisesRegex(partita.InvalidArgument, "deadline_seconds is nan"):
+                session.fit(deadline_seconds=float("nan"))
 
     def test_a_fit_ends_as_its_callbacks_say_and_continues(self):
-        data = {"images": self.images, "labels": self.labels.astype("int32")}
+        data = self.data()
         settings = {"batch": 32, "epochs": 4, "threads": 1}
 
         def stop(epoch):
