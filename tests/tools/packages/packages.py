@@ -47,7 +47,7 @@ class Packages(unittest.TestCase):
         self.assertNotIn("not found", needed)
         foreign = [line for line in needed.splitlines() if "=> /" in line and str(self.unpacked) not in line]
         for line in foreign:
-            self.assertRegex(line, r"\t(libc|libm|libstdc\+\+|libgcc_s|ld-linux-x86-64)\.so")
+            self.assertRegex(line, r"\t(libc|libm|libdl|librt|libpthread|libstdc\+\+|libgcc_s|ld-linux-x86-64)\.so")
 
     def test_a_program_is_built_against_the_archive(self):
         environment = {**os.environ, "PKG_CONFIG_PATH": str(self.unpacked / "lib/pkgconfig")}
