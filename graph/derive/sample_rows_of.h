@@ -17,7 +17,7 @@
 
 namespace partita {
 
-// none: the value has no samples, or not in one dimension. `before`: the same of all values with lower ids.
+// nullopt: the value has no samples, or not in one dimension. `before`: the results for all values with lower ids.
 std::optional<SampleRows> SampleRowsOf(const Graph& graph, ValueId value,
                                        const std::vector<std::optional<SampleRows>>& before);
 

@@ -107,7 +107,7 @@ class Translator {
   DType TypeOf(const std::string& node) const;
   // How many times the batch a number is, if it is the batch's size or a multiple of that, which may be below 0.
   std::optional<double> MultipleOf(const Size& number) const;
-  // The same of a number that is `more` larger than such a multiple.
+  // A number that is `each` times the batch's size, plus `more`.
   struct BatchNumber {
     double each = 1, more = 0;
   };

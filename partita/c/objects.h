@@ -102,7 +102,7 @@ partita_error* CallOf(const T* address, const char* what, const Body& body) {
   });
 }
 
-// The same of a session, which runs one call at a time.
+// A call of a session, which runs one at a time.
 template <typename Body>
 partita_error* CallInTurn(const partita_session* address, const Body& body) {
   return CallOf(address, "session", [&](partita_session& session) -> api::Outcome {

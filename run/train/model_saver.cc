@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include "run/train/test_score.h"
-
 namespace partita {
 ModelSaver::ModelSaver(const RunSpec& spec, const Session& session, const Model& model, ModelRecord record,
                        const std::optional<Patience>& patience, const std::optional<Plateau>& plateau)

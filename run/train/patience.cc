@@ -7,6 +7,13 @@
 
 namespace partita {
 
+BestScore ScoreOf(const Graph& forward, double test_loss, const Metrics& test_metrics) {
+  for (const std::string& name : AccuraciesOf(forward)) {
+    if (const std::optional<double> accuracy = MetricOf(test_metrics, name)) return {"accuracy", *accuracy};
+  }
+  return {"loss", test_loss};
+}
+
 absl::StatusOr<std::optional<Patience>> Patience::Read(const RunSpec& spec, const TrainingData& data,
                                                        const std::optional<Stagnation>& before) {
   if (spec.train().patience() == 0) return std::nullopt;

@@ -7,11 +7,17 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "graph/ir/graph.h"
 #include "proto/run.pb.h"
+#include "runtime/train/metrics.h"
 #include "runtime/train/model_record.h"
 #include "runtime/train/trainer.h"
 
 namespace partita {
+
+// The number by which --patience and --save-best compare evaluations: the first of the graph's accuracies, else the
+// loss.
+BestScore ScoreOf(const Graph& forward, double test_loss, const Metrics& test_metrics);
 
 // All processes of a job take the same scores, and so decide alike. Thread-compatible.
 class Patience {

@@ -26,7 +26,10 @@ struct TrainingEnd {
 
   const absl::Status& status() const { return trained.ok() ? saved : trained; }
   // finished, interrupted, non_finite or failed
-  std::string outcome() const;
+  std::string outcome() const {
+    if (status().ok()) return result.stopped_by != 0 ? "interrupted" : "finished";
+    return absl::IsOutOfRange(status()) ? "non_finite" : "failed";
+  }
 };
 
 }  // namespace partita

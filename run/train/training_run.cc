@@ -14,7 +14,6 @@
 #include "run/plan/run_options.h"
 #include "run/train/metric_lines.h"
 #include "run/train/replica_checks.h"
-#include "run/train/test_score.h"
 #include "runtime/base/number.h"
 #include "runtime/base/status.h"
 #include "runtime/data/prefetcher.h"
