@@ -1,10 +1,10 @@
 #include "run/beginning/exported_weights.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
+#include <cerrno>
+#include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <system_error>
@@ -19,12 +19,15 @@
 namespace partita {
 namespace {
 
-std::string TemporaryPath() {
-  static std::atomic<int> made = 0;
+// A new folder of this process alone. Numbers of processes name none: containers that share /tmp have the same ones.
+absl::StatusOr<std::string> MakeTemporaryFolder() {
   std::error_code error;
-  std::filesystem::path folder = std::filesystem::temp_directory_path(error);
-  if (error) folder = "/tmp";
-  return (folder / fmt::format("partita.{}.{}.safetensors", getpid(), ++made)).string();
+  std::filesystem::path parent = std::filesystem::temp_directory_path(error);
+  if (error) parent = "/tmp";
+  std::string folder = (parent / "partita-weights-XXXXXX").string();
+  if (mkdtemp(folder.data()) != nullptr) return folder;
+  return Unavailable("{}: cannot make a folder for the weights: {}", parent.string(),
+                     std::generic_category().message(errno));
 }
 
 // The type of the floating-point states.
@@ -38,15 +41,15 @@ DType PrecisionOf(const Program& program) {
 }  // namespace
 
 struct ExportedWeights::TemporaryFile {
-  explicit TemporaryFile(std::string file) : path(std::move(file)) {}
+  explicit TemporaryFile(const std::string& made) : folder(made), path(made + "/weights.safetensors") {}
   TemporaryFile(const TemporaryFile&) = delete;
   TemporaryFile& operator=(const TemporaryFile&) = delete;
   ~TemporaryFile() {
     std::error_code ignored;
-    std::filesystem::remove(path, ignored);
+    std::filesystem::remove_all(folder, ignored);
   }
 
-  std::string path;
+  const std::string folder, path;
 };
 
 absl::StatusOr<ExportedWeights> ExportedWeights::Open(const RunSpec& spec, const Model& model, const Program& program) {
@@ -54,7 +57,8 @@ absl::StatusOr<ExportedWeights> ExportedWeights::Open(const RunSpec& spec, const
   // Its weights are the same whether statistics are frozen or not.
   ASSIGN_OR_RETURN(const ImportedModel imported,
                    ImportModel(path, Ops(), {.loss = spec.model().loss(), .frozen_statistics = true}));
-  const auto file = std::make_shared<const TemporaryFile>(TemporaryPath());
+  ASSIGN_OR_RETURN(const std::string folder, MakeTemporaryFolder());
+  const auto file = std::make_shared<const TemporaryFile>(folder);
   const absl::Status saved = SaveWeights(imported, file->path, PrecisionOf(program));
   if (!saved.ok()) return WithContext(fmt::format("the weights of {}", path), saved);
   ASSIGN_OR_RETURN(ModelFile weights, ModelFile::Open(model, file->path));
