@@ -19,6 +19,11 @@
 // perplexity.
 //
 // Where a strategy splits the classes, it is made of the ops of split_softmax.cc.
+//
+//   accuracy(logits, labels, sample_weight?)    1/n sum over i of weight_i * [fewer than `top` classes are before
+//                                               label_i]
+// where class c is before label_i if logits[i,c] is larger, or equal and c is lower: with top = 1 the label is the
+// argmax. n, rows of samples and ignored labels are as above.
 #include "ops/definitions/definitions.h"
 #include "ops/forms/classification.h"
 #include "ops/forms/op_builder.h"
@@ -65,6 +70,14 @@ absl::StatusOr<std::vector<TensorType>> CountShape(const NodeView& node) {
     RETURN_IF_ERROR(CheckShape(node, 1, "sample_weight", {node.inputs[0]->shape[0]}, "one for each sample of labels"));
   }
   return std::vector<TensorType>{{dtype, {}}};
+}
+
+absl::StatusOr<std::vector<TensorType>> AccuracyShape(const NodeView& node) {
+  RETURN_IF_ERROR(CheckClassifier(node));
+  RETURN_IF_ERROR(CheckAtLeast(node.attributes, "top", 1));
+  const int64_t top = node.attributes.Int("top"), classes = node.inputs[0]->shape.back();
+  if (top > classes) return InvalidArgument("attribute top is {}; logits tell {} classes apart", top, classes);
+  return std::vector<TensorType>{{node.inputs[0]->dtype, {}}};
 }
 
 double Cost(const NodeView& node) { return 6 * Count(node.inputs[0]->shape); }
@@ -123,6 +136,24 @@ OpDefinition CountLabelsOp() {
       .Rules([](const NodeView& node) {
         return RowRules(static_cast<int>(node.inputs[0]->shape.size()) + 1, {kRows, kSamples}, {kWhole});
       })
+      .Flops([](const NodeView& node) { return Count(node.inputs[0]->shape); });
+}
+
+OpDefinition AccuracyOp() {
+  return Op("accuracy")
+      .As(Role::kAccuracy)
+      .Inputs({"logits", "labels"})
+      .Optional("sample_weight")
+      .Constant({"logits", "sample_weight"})
+      .Classes("logits")
+      .InTraining(WithCountedLabels)
+      .InEvaluation(WithSampleWeight)
+      .Attribute("batch", int64_t{0})
+      .Attribute("reduction", "mean")
+      .OptionalAttribute("ignore_index", int64_t{0})
+      .Attribute("top", int64_t{1})
+      .Shape(AccuracyShape)
+      .Rules(RowsToScalar)
       .Flops([](const NodeView& node) { return Count(node.inputs[0]->shape); });
 }
 

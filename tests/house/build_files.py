@@ -16,15 +16,20 @@ class _Build(dict):
         super().__init__()
         self.base, self.package, self.files = base, package, files
         self.targets = []
-        self["load"] = lambda file, *names: self.update({name: [] for name in names if name.isupper()})
+        self.rules = {}  # that have another name in this file
+        self["load"] = self.load
         self["package"] = self["package_group"] = self["exports_files"] = self["licenses"] = lambda *_, **__: None
         self["select"] = self.select
         self["glob"] = self.glob
 
+    def load(self, _file, *names, **renamed):
+        self.update({name: [] for name in names if name.isupper()})
+        self.rules.update(renamed)
+
     def __missing__(self, name):
         if not name.islower() or hasattr(builtins, name):
             raise KeyError(name)
-        return lambda **attributes: self.add(name, sys._getframe(1).f_lineno, attributes)
+        return lambda **attributes: self.add(self.rules.get(name, name), sys._getframe(1).f_lineno, attributes)
 
     @staticmethod
     def select(branches):
@@ -50,7 +55,8 @@ class _Build(dict):
             named = [f for f in attributes.get(attribute, []) if not f.startswith(("//", "@", ":"))]
             return [os.path.join(self.package, f) for f in named]
         if "name" in attributes:
-            self.targets.append(Target(self.label(":" + attributes["name"]), kind, line, paths("srcs"), paths("hdrs"),
+            self.targets.append(Target(self.label(":" + attributes["name"]), kind, line, paths("srcs"),
+                                       paths("hdrs") + paths("textual_hdrs"),
                                        [self.label(dep) for dep in attributes.get("deps", [])]))
 
 

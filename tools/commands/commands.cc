@@ -7,11 +7,11 @@
 namespace partita {
 
 std::vector<Command> TrainerCommands() {
+#define COMMAND(name) name(),
   return {
-      TrainCommand(),  EvaluateCommand(),   PredictCommand(), DecodeCommand(), ScoreCommand(),     ConvertCommand(),
-      LaunchCommand(), PostMortemCommand(), PlanCommand(),    FitCommand(),    CalibrateCommand(), OracleCommand(),
-      VerifyCommand(), CheckCommand(),      ShowCommand(),    SweepCommand(),  VersionCommand(),
+#include "tools/commands/commands.inc"
   };
+#undef COMMAND
 }
 
 absl::Status CheckRun(const RunSpec& spec, const std::string& command) {

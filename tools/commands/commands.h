@@ -11,23 +11,9 @@
 
 namespace partita {
 
-Command CalibrateCommand();   // calibrate.cc
-Command CheckCommand();       // check.cc
-Command ConvertCommand();     // convert.cc
-Command DecodeCommand();      // decode.cc
-Command EvaluateCommand();    // evaluate.cc
-Command FitCommand();         // fit.cc
-Command LaunchCommand();      // launch.cc
-Command OracleCommand();      // oracle.cc
-Command PlanCommand();        // plan.cc
-Command PostMortemCommand();  // post_mortem.cc
-Command PredictCommand();     // predict.cc
-Command ScoreCommand();       // score.cc
-Command ShowCommand();        // show.cc
-Command SweepCommand();       // sweep.cc
-Command TrainCommand();       // train.cc
-Command VerifyCommand();      // verify.cc
-Command VersionCommand();     // version.cc
+#define COMMAND(name) Command name();
+#include "tools/commands/commands.inc"
+#undef COMMAND
 
 // All of them, in the order of the help.
 std::vector<Command> TrainerCommands();

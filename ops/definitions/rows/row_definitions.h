@@ -8,16 +8,10 @@
 
 namespace partita {
 
-// embedding.cc
-OpDefinition EmbeddingOp();
-OpDefinition EmbeddingGradOp();
-// merge_rows.cc
-OpDefinition MergeRowsOp();
-// sampled_softmax.cc
-OpDefinition SampledSoftmaxCrossEntropyOp();
-OpDefinition LogUniformIdsOp();
-OpDefinition SampledCrossEntropyOp();
-OpDefinition SampledCrossEntropyGradOp();
+#define OP(name) OpDefinition name();
+#include "ops/definitions/rows/row_definitions.inc"
+#undef OP
+
 // row_updates.cc
 std::vector<OpDefinition> RowUpdateOps();
 

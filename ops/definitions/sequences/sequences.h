@@ -6,23 +6,9 @@
 
 namespace partita {
 
-// attention.cc
-OpDefinition AttentionOp();
-OpDefinition AttentionContextOp();
-OpDefinition AttentionContextGradOp();
-// batch_matmul.cc
-OpDefinition BatchMatMulOp();
-// dot_product_attention.cc
-OpDefinition ScaledDotProductAttentionOp();
-OpDefinition ScaledDotProductAttentionForwardOp();
-OpDefinition ScaledDotProductAttentionGradOp();
-OpDefinition ScaledDotProductAttentionBiasGradOp();
-// lstm.cc
-OpDefinition LstmOp();
-OpDefinition LstmStepsOp();
-// lstm_grad.cc
-OpDefinition LstmStepsGradOp();
-OpDefinition LstmProjectedStepsGradOp();
+#define OP(name) OpDefinition name();
+#include "ops/definitions/sequences/sequences.inc"
+#undef OP
 
 }  // namespace partita
 
