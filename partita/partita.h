@@ -24,90 +24,22 @@
 // another one is in a call. After fork() the session keeps working in the parent; in the child every call returns
 // kMisuse.
 //
-// This header includes only the standard library.
+// This header and values.h include only the standard library.
 #ifndef PARTITA_PARTITA_PARTITA_H_
 #define PARTITA_PARTITA_PARTITA_H_
 
-#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
 #include <variant>
 #include <vector>
 
+#include "partita/values.h"
+
 namespace partita::api {
-
-enum class ErrorCode : uint8_t {
-  kInvalidArgument,  // the graph, the strategy, a file or a tensor is wrong
-  kDoesNotFit,       // memory or another limit
-  kNotFinite,        // the loss or the norm of clipped gradients is not finite; no state has changed
-  kCancelled,
-  kUnavailable,  // a missing device
-  kInternal,     // a bug in Partita
-  kMisuse,       // two calls at once, or a session that was moved from or belongs to the parent process
-};
-
-struct Error {
-  ErrorCode code = ErrorCode::kInternal;
-  std::string message;
-};
-
-// A value, or the error that explains why there is none.
-template <typename T>
-class Result {
- public:
-  Result(T value) : state_(std::move(value)) {}
-  Result(Error error) : state_(std::move(error)) {}
-
-  bool ok() const { return std::holds_alternative<T>(state_); }
-  explicit operator bool() const { return ok(); }
-  const Error& error() const { return std::get<Error>(state_); }  // only if !ok()
-  T& operator*() & { return std::get<T>(state_); }                // only if ok(), as the next
-  const T& operator*() const& { return std::get<T>(state_); }
-  T&& operator*() && { return std::get<T>(std::move(state_)); }
-  T* operator->() { return &std::get<T>(state_); }
-  const T* operator->() const { return &std::get<T>(state_); }
-
- private:
-  std::variant<T, Error> state_;
-};
-
-// The result of calls without a value: no error means success.
-using Outcome = std::optional<Error>;
-
-enum class Type : uint8_t { kF32, kF64, kI32, kU8 };
-
-// Dense, row-major; sizes in elements. The first dimension of a graph's inputs is the batch.
-struct Tensor {
-  Type type = Type::kF32;
-  std::vector<int64_t> shape;
-  std::vector<std::byte> bytes;
-};
-
-// A tensor in the caller's memory, which is read only during the call.
-struct View {
-  Type type = Type::kF32;
-  std::vector<int64_t> shape;
-  const void* data = nullptr;
-
-  View() = default;
-  View(Type element, std::vector<int64_t> sizes, const void* elements)
-      : type(element), shape(std::move(sizes)), data(elements) {}
-  View(const Tensor& tensor) : type(tensor.type), shape(tensor.shape), data(tensor.bytes.data()) {}
-};
-
-// The inputs of a graph: the fields of a batch by name.
-using Fields = std::map<std::string, View>;
-
-struct Field {
-  std::string name;
-  Type type = Type::kF32;
-  std::vector<int64_t> shape;  // includes the batch
-};
 
 // A graph in C++, node by node, with the content of a file (proto/graph.proto); ops/README.md documents ops and their
 // attributes.
@@ -161,13 +93,6 @@ struct Description {
   std::optional<MovingAverage> average = {};
 };
 
-// How an exported program of PyTorch (.pt2) or an ONNX model (.onnx) is read: docs/guide/pytorch.md 1,
-// docs/guide/onnx.md 1.
-struct Import {
-  std::string loss = {};           // of one that returns predictions: "cross_entropy", "mse", "l1" or "bce_with_logits"
-  bool frozen_statistics = false;  // batch norms may be those of a module in evaluation, and keep their statistics
-};
-
 class Model {
  public:
   // .pbtxt, .textproto, .pb, .pt2, .onnx
@@ -202,20 +127,6 @@ struct Split {
 
 enum class Device : uint8_t { kHost, kCuda };
 
-// How the ranks of a job reach each other where the program does it, for example by MPI, one rank in each process. For
-// each other rank, one thread sends while another one receives. What a rank sends arrives in order, and each receive
-// asks for exactly the bytes of one send. Sums are made in the order in which threads make them, so results are bitwise
-// those of threads.
-struct Transport {
-  int rank = 0;   // of this process
-  int ranks = 1;  // of the job
-  // Both block until all bytes were taken over or filled in. False: the other rank is gone, or was closed.
-  std::function<bool(int to, const void* data, size_t bytes)> send = nullptr;
-  std::function<bool(int from, void* data, size_t bytes)> receive = nullptr;
-  // Ends both directions with a rank, so that waiting calls return false. Any thread calls it, maybe several times.
-  std::function<void(int rank)> close = nullptr;
-};
-
 struct Options {
   uint64_t seed = 1;             // seed of initial values and dropout; at most 2^53
   int threads_per_rank = 0;      // 0: divides the cores that this process may use among the ranks
@@ -240,66 +151,9 @@ struct Options {
   std::shared_ptr<const Transport> transport = nullptr;
 };
 
-// The same in one text, from a file, a service or another language: all settings of a run, those of Split and Options
-// included, by the names of the trainer's flags (docs/reference/flags.md).
-struct Run {
-  std::string settings = {};              // lines `name = value` as in a --config file, or a JSON object
-  std::vector<std::string> predict = {};  // values of the graph that Predict returns
-  bool train = true;                      // false: only for Predict
-  std::shared_ptr<const Transport> transport = nullptr;
-};
-
 // Where lines go that a run says besides its results: what it survived, what it chose. For all sessions of the process;
 // null, as at the beginning: nowhere. The function is called by one thread at a time and must not start calls itself.
-enum class Level : uint8_t { kDetail, kInfo, kWarning };
 void SetLog(std::function<void(Level level, const std::string& line)> log);
-
-struct StepResult {
-  double loss = 0;
-  std::map<std::string, double> metrics;
-};
-
-struct Progress {
-  int64_t step = 0, steps = 0;  // done; of the whole run
-  double epoch = 0;             // passed so far, fractions included
-  double loss = 0;              // of the last step
-  double learning_rate = 0;
-  double samples_per_second = 0;
-  std::map<std::string, double> metrics;
-};
-
-struct Epoch {
-  int number = 0;   // from 1
-  double loss = 0;  // mean over the steps
-  std::map<std::string, double> metrics;
-  std::optional<double> test_loss;  // none: there is no test set, or the run was stopped before
-  std::map<std::string, double> test_metrics;
-  double seconds = 0;  // without evaluation
-};
-
-// How long a call of Fit may take, and what it reports meanwhile.
-struct FitOptions {
-  std::function<bool(const Progress&)> on_progress = nullptr;  // false: Fit ends after the steps in flight
-  double progress_seconds = 2;                                 // between two calls of on_progress
-  std::function<void(const Epoch&)> on_epoch = nullptr;
-  double deadline_seconds = 0;  // Fit ends after the steps in flight then; 0: it has none
-};
-
-struct FitResult {
-  std::vector<Epoch> epochs;  // that ended in this call
-  int64_t steps = 0;          // of this call
-  int64_t samples = 0;
-  double seconds = 0;    // of training, without evaluation
-  bool stopped = false;  // before the end of the run: by on_progress, Interrupt or the deadline
-};
-
-// How images become a model's input: (byte / 255 - mean) / deviation, by channel.
-struct Preprocessing {
-  int64_t height = 0, width = 0, channels = 0;
-  std::vector<double> mean, deviation;   // one for each channel
-  int64_t resize = 0;                    // pixels of the shorter side before the center crop; 0: fit the input
-  std::vector<std::string> class_names;  // by label; empty: the classes have no names
-};
 
 class Session {
  public:

@@ -56,6 +56,11 @@ class Packages(unittest.TestCase):
         run("gcc", "-Wall", "-Werror", self.unpacked / "share/doc/partita/examples/train_and_predict.c", *flags,
             f"-Wl,-rpath,{self.unpacked}/lib", "-o", program)
         self.assertIn("is larger", run(program, env={}))
+        source = (ROOT / "tests/partita/c/header_test.cc").read_text()
+        (self.folder / "program.cc").write_text(source.replace('"partita/c/partita.hpp"', "<partita.hpp>"))
+        run("g++", "-std=c++17", "-Wall", "-Werror", "-pthread", self.folder / "program.cc", *flags,
+            f"-Wl,-rpath,{self.unpacked}/lib", "-o", program)
+        self.assertEqual(run(program, cwd=self.folder, env={}), "")
 
     def test_the_wheel_trains(self):
         site = self.folder / "site"
