@@ -211,6 +211,14 @@ class Model:
         return fields
 
 
+def _types_of(model, settings):
+    """Of the fields of a batch, in the precision of the run."""
+    types = {name: field.dtype for name, field in model.fields.items()}
+    if settings.get("precision") == "f64":
+        types = {name: numpy.dtype("float64") if dtype.kind == "f" else dtype for name, dtype in types.items()}
+    return types
+
+
 def _text(value):
     return str(value).lower() if isinstance(value, bool) else str(value)
 
@@ -239,10 +247,7 @@ class Session:
             value_count=len(values),
             predict_only=int(not train),
         )
-        self._types = {name: field.dtype for name, field in model.fields.items()}
-        if settings.get("precision") == "f64":
-            wide = numpy.dtype("float64")
-            self._types = {name: wide if dtype.kind == "f" else dtype for name, dtype in self._types.items()}
+        self._types = _types_of(model, settings)
         self._handle = _Handle("partita_session_free")
         library.call(
             "partita_session_start", model._handle.address, ctypes.byref(options), ctypes.byref(self._handle.address)
@@ -394,8 +399,8 @@ class Session:
         return values.arrays()[state]
 
     def write(self, state, array):
-        """Sets a state; shape and type are the state's."""
-        batch = _Batch({state: array}, {})
+        """Sets a state; the shape is the state's, and the array becomes of its type."""
+        batch = _Batch({state: array}, {state: self.read(state).dtype})
         library.call("partita_session_write", self._address, batch.tensors)
 
 
@@ -414,6 +419,20 @@ def _split(split, devices):
     if isinstance(split, dict):
         return dict(split)
     return {"strategy": os.fsdecode(split)}
+
+
+def _named_arrays(data, types):
+    """Arrays under the names that files have, of the types of the model's fields."""
+    named = {}
+    for given, array in data.items():
+        of, name = given.split("/", 1) if "/" in given else ("train", given)
+        if name not in types or of not in ("train", "test"):
+            raise library.InvalidArgument(f"data has '{given}'; expected the fields {', '.join(sorted(types))}, or those of "
+                                          "two sets, train/... and test/...")
+        array, dtype = numpy.asarray(array), types[name]
+        # Bytes of a floating field stay bytes: pixels, which are scaled as those of files are.
+        named[f"{of}/{name}"] = array if array.dtype.kind != dtype.kind else _array(name, array, dtype)
+    return named
 
 
 def fit(model, data, *, split=None, devices=None, predict=(), loss=None, on_progress=None, on_epoch=None, **settings):
@@ -435,10 +454,14 @@ def fit(model, data, *, split=None, devices=None, predict=(), loss=None, on_prog
         if settings.setdefault(name, value) != value:
             raise library.InvalidArgument(f"split says {name}={value!r}, and {name} is {settings[name]!r}")
     with tempfile.TemporaryDirectory(prefix="partita-") as folder:
+        file = os.path.join(folder, "data.npz")
         if isinstance(data, dict):
-            named = {name if "/" in name else "train/" + name: numpy.asarray(array) for name, array in data.items()}
-            data = os.path.join(folder, "data.npz")
-            numpy.savez(data, **named)
-        session = Session(model, predict=predict, data=data, **settings)
-        session.epochs = session.fit(on_progress=on_progress, on_epoch=on_epoch)
+            numpy.savez(file, **_named_arrays(data, _types_of(model, settings)))
+            data = file
+        try:
+            session = Session(model, predict=predict, data=data, **settings)
+            session.epochs = session.fit(on_progress=on_progress, on_epoch=on_epoch)
+        except library.Error as error:
+            error.args = (str(error).replace(file, "data"),)
+            raise
     return session

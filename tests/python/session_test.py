@@ -124,10 +124,31 @@ class SessionTest(unittest.TestCase):
         refused(partita.InvalidArgument, lambda: partita.fit(GRAPH, {}, split={"dp": 2}, dp=1), "dp=2", "dp is 1")
         refused(partita.InvalidArgument, lambda: partita.fit(self.model, {}, loss="mse"), "give it to Model")
         refused(partita.InvalidArgument, lambda: partita.fit(GRAPH, self.data(), split="none.pbtxt"), "none.pbtxt")
+        extra = {**self.data(), "image": self.images}
+        refused(partita.InvalidArgument, lambda: partita.fit(GRAPH, extra), "'image'", "images, labels", "train/...")
+        refused(partita.InvalidArgument, lambda: partita.fit(GRAPH, {"dev/images": self.images}), "'dev/images'")
+        large = {**self.data(), "labels": self.labels + 2**40}
+        refused(partita.InvalidArgument, lambda: partita.fit(GRAPH, large), "field 'labels'", "int32")
+        with self.assertRaisesRegex(partita.InvalidArgument, "^data, training set: .*labels"):
+            partita.fit(GRAPH, {"images": self.images})
         with self.assertRaisesRegex(ValueError, "null character"):
             partita.Model("a\0b")
         with self.assertRaisesRegex(TypeError, "cannot be copied"):
             copy.deepcopy(self.model)
+
+    def test_what_is_written_becomes_of_the_states_type(self):
+        with partita.Session(self.model, threads=1, steps=5) as session:
+            name = next(state for state in session.states if session.read(state).dtype == numpy.float32)
+            half = numpy.full(session.read(name).shape, 0.5)
+            session.write(name, half)
+            self.assertTrue((session.read(name) == 0.5).all())
+
+    def test_numbers_of_a_dict_become_those_of_the_fields(self):
+        one = partita.fit(GRAPH, {**self.data(), "images": self.images.astype("float64"), "labels": list(self.labels)},
+                          batch=32, epochs=1, threads=1)
+        other = partita.fit(GRAPH, self.data(), batch=32, epochs=1, threads=1)
+        with one, other:
+            self.assertEqual(one.epochs[0].loss, other.epochs[0].loss)
 
     def data(self):
         return {"images": self.images, "labels": self.labels.astype("int32")}
