@@ -18,7 +18,10 @@ namespace partita {
 enum class SearchKind : uint8_t { kData, kGrid, kGroups, kPlacement, kPipeline, kLayerwise };
 inline constexpr SearchKind kSearches[] = {SearchKind::kData,      SearchKind::kGrid,     SearchKind::kGroups,
                                            SearchKind::kPlacement, SearchKind::kPipeline, SearchKind::kLayerwise};
-const char* Name(SearchKind search);
+constexpr const char* Name(SearchKind search) {
+  constexpr const char* kNames[] = {"data", "grid", "groups", "placement", "pipeline", "layerwise"};
+  return kNames[static_cast<int>(search)];
+}
 // Those whose plans are all among the plans of a search: of kLayerwise grids and groups, of kGrid groups.
 std::vector<SearchKind> SearchesWithin(SearchKind search);
 std::optional<SearchKind> FindSearch(const std::string& name);

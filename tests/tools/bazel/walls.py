@@ -9,10 +9,13 @@ A step of tools/test: Bazel runs no test that runs Bazel.
 import os
 import re
 import subprocess
+import sys
 import tempfile
 import unittest
 
-ROOT = os.path.realpath(__file__).rsplit("/", 4)[0]
+sys.path.insert(0, os.path.realpath(__file__).rsplit("/", 4)[0])
+
+from tests.tools.bazel.linked_tree import LinkedTree  # noqa: E402
 
 # A folder, a header that it may not include, the target of that header.
 WRONG = [
@@ -36,50 +39,21 @@ load("@rules_cc//cc:defs.bzl", {name} = "cc_library")
 """
 
 
-class Tree:
-    """The checkout as links, but for folders in which something is planted."""
-
-    def __init__(self, place):
-        self.place = place
-        os.mkdir(place)
-        for name in os.listdir(ROOT):
-            if not name.startswith("bazel-") and name != ".git":
-                os.symlink(os.path.join(ROOT, name), os.path.join(place, name))
-
-    def open(self, folder):
-        """Makes the folder one of its own, with links to what is in it."""
-        path = os.path.join(self.place, folder)
-        if os.path.dirname(folder):
-            self.open(os.path.dirname(folder))
-        if os.path.islink(path):
-            os.unlink(path)
-            os.mkdir(path)
-            for name in os.listdir(os.path.join(ROOT, folder)):
-                os.symlink(os.path.join(ROOT, folder, name), os.path.join(path, name))
-
-    def plant(self, folder, header, deps):
-        """The label of a new library in the folder, whose one source includes the header."""
-        self.open(folder)
-        path = os.path.join(self.place, folder)
-        planted = os.path.join(path, "planted")  # where no glob of the folder's own looks
-        os.makedirs(planted, exist_ok=True)
-        name = f"planted_{len(os.listdir(planted))}"
-        with open(os.path.join(planted, name + ".cc"), "w", encoding="utf-8") as file:
-            file.write(f'#include "{header}"\n')
-        build = os.path.join(path, "BUILD")
-        with open(build, encoding="utf-8") as file:
-            text = file.read()
-        os.unlink(build)
-        with open(build, "w", encoding="utf-8") as file:
-            file.write(text + LIBRARY.format(name=name, deps=deps))
-        return f"//{folder}:{name}"
+def plant(tree, folder, header, deps):
+    """The label of a new library in the folder, whose one source includes the header."""
+    planted = f"{folder}/planted"  # where no glob of the folder's own looks
+    tree.open(planted)
+    name = f"planted_{len(os.listdir(os.path.join(tree.place, planted)))}"
+    tree.write(f"{planted}/{name}.cc", f'#include "{header}"\n')
+    tree.write(f"{folder}/BUILD", tree.read(f"{folder}/BUILD") + LIBRARY.format(name=name, deps=deps))
+    return f"//{folder}:{name}"
 
 
 class Walls(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
-        cls.tree = Tree(os.path.join(cls.folder.name, "tree"))
+        cls.tree = LinkedTree(os.path.join(cls.folder.name, "tree"))
 
     @classmethod
     def tearDownClass(cls):
@@ -98,11 +72,11 @@ class Walls(unittest.TestCase):
 
     def test_a_right_include_builds(self):
         folder, header, owner = RIGHT
-        done = self.build(self.tree.plant(folder, header, [owner]))
+        done = self.build(plant(self.tree, folder, header, [owner]))
         self.assertEqual(done.returncode, 0, done.stdout)
 
     def test_a_dep_through_a_wall_is_refused(self):
-        planted = {self.tree.plant(folder, header, [owner]): owner for folder, header, owner in WRONG}
+        planted = {plant(self.tree, folder, header, [owner]): owner for folder, header, owner in WRONG}
         done = self.build("--nobuild", *planted)
         self.assertNotEqual(done.returncode, 0)
         for label, owner in planted.items():
@@ -110,7 +84,7 @@ class Walls(unittest.TestCase):
 
     def test_an_include_without_a_dep_is_refused(self):
         """By the compiler, which in a sandbox does not see the header; else by Bazel, which reads what it has seen."""
-        planted = {self.tree.plant(folder, header, []): header for folder, header, _ in WRONG}
+        planted = {plant(self.tree, folder, header, []): header for folder, header, _ in WRONG}
         done = self.build(*planted)
         self.assertNotEqual(done.returncode, 0)
         for label, header in planted.items():
