@@ -107,6 +107,7 @@ struct Ending {
 constexpr Ending kEndings[] = {
     {"", "report", ".json"},
     {"", "metrics", ".jsonl"},
+    {"", "page", ".html"},
     {"", "save-curve", ".pbtxt .textproto .pb"},
     {"", "save-profile", ".pbtxt .textproto .pb"},
     {"", "save-strategy", ".pbtxt .textproto .pb .json"},

@@ -25,6 +25,7 @@
 #include "tools/commands/output/plan_proto.h"
 #include "tools/commands/output/strategy_file.h"
 #include "tools/commands/output/timeline.h"
+#include "tools/commands/pictures/memory_limit.h"
 #include "tools/commands/plan/difference_report.h"
 #include "tools/commands/plan/explanation_report.h"
 #include "tools/commands/plan/fitting_strategy.h"
@@ -101,7 +102,7 @@ class Planning {
 
   absl::StatusOr<int> Tell() {
     const bool tells_objective = objective_.kind != ObjectiveKind::kStep;
-    if (tells_objective || spec_.plan().has_page()) RETURN_IF_ERROR(Predicted().status());
+    if (tells_objective || spec_.output().has_page()) RETURN_IF_ERROR(Predicted().status());
     absl::StatusOr<Plan> made = MakePlanOfChosen();
     // What would make it fit; why it does not is said by who found out.
     if (absl::IsResourceExhausted(made.status()) && plan_.machine) Fit().IgnoreError();
@@ -113,7 +114,7 @@ class Planning {
     }
     AddFinalists(plan_.chosen.finalists, plan);
     for (const std::string& why : plan_.chosen.left_out) plan.add_left_out(why);
-    if (spec_.plan().has_page()) {
+    if (spec_.output().has_page()) {
       ASSIGN_OR_RETURN(const PredictedPlan* const predicted, Predicted());
       const Explanation explanation = partita::Explain(*predicted);
       RETURN_IF_ERROR(SavePage(Explained(*predicted, explanation)));
@@ -184,18 +185,19 @@ class Planning {
     if (spec_.output().has_trace()) RETURN_IF_ERROR(SaveTimelines(plan->step.timelines, spec_.output().trace()));
     const Explanation explanation = partita::Explain(*plan);
     const ExplainedPlan explained = Explained(*plan, explanation);
-    if (spec_.plan().has_page()) RETURN_IF_ERROR(SavePage(explained));
+    if (spec_.output().has_page()) RETURN_IF_ERROR(SavePage(explained));
     out_ << (spec_.output().format() == "json" ? ExplanationToJson(explained)
                                                : ExplanationToText(explained, spec_.plan().full()));
     return kExitFinished;
   }
 
   ExplainedPlan Explained(const PredictedPlan& plan, const Explanation& explanation) const {
-    return {plan_.model.name, plan_.machine->cluster.name, plan, explanation, plan_.chosen.finalists};
+    return {plan_.model.name, plan_.machine->cluster.name, plan,
+            explanation,      plan_.chosen.finalists,      MemoryLimitOf(spec_, plan_.machine)};
   }
 
   absl::Status SavePage(const ExplainedPlan& explained) const {
-    return WriteFileAtomically(spec_.plan().page(), PlanToHtml(explained));
+    return WriteFileAtomically(spec_.output().page(), PlanToHtml(explained));
   }
 
   absl::StatusOr<int> Diff() {

@@ -94,7 +94,7 @@ absl::StatusOr<int> RunSweep(const ContextOf<RunSpec>& context) {
       options, [&](const SweepWay& way, int64_t batch) { return Predict(spec, model, *machine, way, batch); });
   if (!sweep.ok()) return WithContext(spec.model().graph(), sweep.status());
   const SweepTitle title{model.name, cluster.name};
-  if (spec.plan().has_page()) RETURN_IF_ERROR(WriteFileAtomically(spec.plan().page(), SweepToHtml(*sweep, title)));
+  if (spec.output().has_page()) RETURN_IF_ERROR(WriteFileAtomically(spec.output().page(), SweepToHtml(*sweep, title)));
   context.out << (spec.output().format() == "json" ? SweepToJson(*sweep, title) : FormatSweep(*sweep, title));
   return kExitFinished;
 }

@@ -16,14 +16,14 @@ constexpr char kStyle[] = R"(h2 { margin-bottom: 0; }
 p { margin: .2em 0 .8em; }
 table { border-collapse: collapse; width: 100%; margin-bottom: 1em; }
 th, td { text-align: left; padding: .15em .6em .15em 0; white-space: nowrap; }
-th { font-weight: 600; border-bottom: 1px solid #999; }
+th { font-weight: 600; border-bottom: 1px solid var(--rule); }
 td.wide { width: 60%; }
-.bar { position: relative; height: 1.1em; background: #eee; }
+.bar { position: relative; height: 1.1em; background: var(--shade); }
 .bar div { position: absolute; height: 100%; }
-.ours { background: #2a6f97; }
-.other { background: #b0a084; }
-.bar .range { background: none; border: solid #222; border-width: 0 2px; height: 60%; top: 20%; }
-.note { color: #666; }
+.ours { background: var(--backward); }
+.other { background: var(--dim); }
+.bar .range { background: none; border: solid var(--ink); border-width: 0 2px; height: 60%; top: 20%; }
+.note { color: var(--dim); }
 )";
 
 constexpr char kFoot[] =

@@ -53,6 +53,11 @@ std::string FormatBackend(const PlanProto& plan) {
   return text + "\n";
 }
 
+std::string BlockOf(const std::string& name) {
+  const size_t slash = name.find('/');
+  return slash != std::string::npos ? name.substr(0, slash) : name.substr(0, name.find_first_of("_0123456789"));
+}
+
 std::vector<std::string> FormatGather(const PlanProto& plan) {
   if (!plan.has_avoidable_gather()) return {};
   const PlanGatherProto& gather = plan.avoidable_gather();

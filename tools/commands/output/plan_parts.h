@@ -21,6 +21,10 @@ std::string FormatMesh(const PlanProto& plan);
 // One line: whose kernels the plan launches, whether that is this machine, and whose times it predicts.
 std::string FormatBackend(const PlanProto& plan);
 
+// The block of a layer or node, by the beginning of its name: what stands before the first '/', else before '_' or a
+// digit.
+std::string BlockOf(const std::string& name);
+
 // The largest gather that can be avoided, and the entries of a strategy that do, a line for each. Empty: there is none.
 std::vector<std::string> FormatGather(const PlanProto& plan);
 

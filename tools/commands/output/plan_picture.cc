@@ -90,12 +90,6 @@ class Picture {
     layer.result = fmt::format("{} {}", node.type(), node.layout());
   }
 
-  // Blocks by the beginning of their layers' names: what stands before the first '/', else before '_' or a digit.
-  static std::string BlockOf(const std::string& layer) {
-    const size_t slash = layer.find('/');
-    return slash != std::string::npos ? layer.substr(0, slash) : layer.substr(0, layer.find_first_of("_0123456789"));
-  }
-
   std::string DrawMesh() const {
     std::string label = Counted(plan_.ranks_size(), "rank") + ", mesh" + FormatMesh(plan_);
     for (const PlanGroupProto& group : plan_.groups()) {

@@ -2,6 +2,8 @@
 #ifndef PARTITA_TOOLS_COMMANDS_PLAN_EXPLANATION_REPORT_H_
 #define PARTITA_TOOLS_COMMANDS_PLAN_EXPLANATION_REPORT_H_
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,7 +16,8 @@ struct ExplainedPlan {
   std::string model, cluster;
   const PredictedPlan& plan;
   const Explanation& explanation;
-  const std::vector<Finalist>& finalists;  // of a search, the chosen one first; empty: nothing was searched
+  const std::vector<Finalist>& finalists;    // of a search, the chosen one first; empty: nothing was searched
+  std::optional<int64_t> memory_limit = {};  // of a rank
 };
 
 // `full`: every launch of the path and every collective, else the largest.

@@ -14,7 +14,8 @@ namespace partita {
 namespace {
 
 constexpr double kLeft = 80, kTop = 20, kWidth = 640, kHeight = 400;
-constexpr const char* kColours[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#555555"};
+constexpr const char* kColours[] = {"var(--line0)", "var(--line1)", "var(--line2)",
+                                    "var(--line3)", "var(--line4)", "var(--dim)"};
 
 double Doublings(double value) { return std::log2(value); }
 
@@ -45,15 +46,13 @@ class Axes {
     for (double w = low_; w <= high_; ++w) {
       const double y = Y(std::exp2(w));
       svg += fmt::format(
-          "<line x1=\"{0}\" x2=\"{1}\" y1=\"{2:.1f}\" y2=\"{2:.1f}\" stroke=\"#ddd\"/><text x=\"{3}\" y=\"{4:.1f}\" "
+          "<line x1=\"{0}\" x2=\"{1}\" y1=\"{2:.1f}\" y2=\"{2:.1f}\" class=\"axis\"/><text x=\"{3}\" y=\"{4:.1f}\" "
           "text-anchor=\"end\">{5:g}</text>\n",
           kLeft, kLeft + kWidth, y, kLeft - 8, y + 4, std::exp2(w));
     }
     const double base = sweep_.Base().way.devices;
-    return svg + fmt::format(
-                     "<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"#999\" "
-                     "stroke-dasharray=\"4 4\"/>\n",
-                     X(base), Y(1), X(std::exp2(right_)), Y(std::exp2(right_) / base));
+    return svg + fmt::format("<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" class=\"limit\"/>\n",
+                             X(base), Y(1), X(std::exp2(right_)), Y(std::exp2(right_) / base));
   }
 
  private:
@@ -101,12 +100,12 @@ std::string Picture(const Sweep& sweep) {
   }
   if (sweep.tipping) {
     svg += fmt::format(
-        "<line x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"{1}\" y2=\"{2}\" stroke=\"#222\"/><text x=\"{3:.1f}\" "
+        "<line x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"{1}\" y2=\"{2}\" stroke=\"var(--ink)\"/><text x=\"{3:.1f}\" "
         "y=\"{4}\">tipping "
         "point</text>\n",
         axes.X(*sweep.tipping), kTop, kTop + kHeight, axes.X(*sweep.tipping) + 5, kTop + kHeight - 8);
   }
-  return HtmlPicture(kLeft + kWidth + 160, kTop + kHeight + 50, svg);
+  return HtmlPicture(WorthName(sweep) + " over devices", kLeft + kWidth + 160, kTop + kHeight + 50, svg);
 }
 
 }  // namespace

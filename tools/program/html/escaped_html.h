@@ -6,7 +6,7 @@
 
 namespace partita {
 
-// As text between tags, or an attribute's value between double quotes.
+// As text between tags, or an attribute's value between quotes. Control characters become U+FFFD.
 std::string EscapedHtml(const std::string& text);
 
 }  // namespace partita

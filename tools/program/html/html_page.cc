@@ -3,26 +3,61 @@
 #include <fmt/format.h>
 
 #include "tools/program/html/escaped_html.h"
+#include "tools/program/html/style.h"
 
 namespace partita {
+namespace {
 
-std::string HtmlPage(const std::string& title, const std::string& style, const std::string& body) {
-  return fmt::format(R"(<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>{}</title>
-<style>
-body {{ font: 15px/1.5 system-ui, sans-serif; max-width: 60em; margin: 2em auto; padding: 0 1em; color: #222; }}
-pre {{ font-size: 13px; overflow-x: auto; }}
-svg text {{ font: 12px system-ui, sans-serif; fill: #444; }}
-.picture {{ overflow-x: auto; }}
-.picture svg {{ width: 100%; min-width: 800px; }}
-{}</style></head><body>
-{}</body></html>
-)",
-                     EscapedHtml(title), style, body);
+std::string Svg(const std::string& label, double width, double height, const char* limit, double pixels,
+                const std::string& shapes) {
+  return fmt::format(
+      "<svg viewBox=\"0 0 {:.0f} {:.0f}\" style=\"{}:{:.0f}px\" role=\"img\" aria-label=\"{}\">\n{}</svg>", width,
+      height, limit, pixels, EscapedHtml(label), shapes);
 }
 
-std::string HtmlPicture(double width, double height, const std::string& shapes) {
-  return fmt::format("<div class=\"picture\"><svg viewBox=\"0 0 {} {}\">\n{}</svg></div>\n", width, height, shapes);
+}  // namespace
+
+std::string HtmlPage(const std::string& title, const std::string& style, const std::string& body, int refresh_seconds) {
+  const std::string refresh =
+      refresh_seconds > 0 ? fmt::format("<meta http-equiv=\"refresh\" content=\"{}\">\n", refresh_seconds) : "";
+  return fmt::format(R"(<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+{}<title>{}</title>
+<style>
+{}{}</style></head><body>
+{}</body></html>
+)",
+                     refresh, EscapedHtml(title), kPageStyle, style, body);
+}
+
+std::string HtmlPicture(const std::string& label, double width, double height, const std::string& shapes) {
+  return fmt::format("<div class=\"picture\" tabindex=\"0\">{}</div>\n",
+                     Svg(label, width, height, "min-width", 0.85 * width, shapes));
+}
+
+std::string HtmlFigure(const std::string& label, double width, double height, const std::string& shapes) {
+  return Svg(label, width, height, "max-width", width, shapes) + "\n";
+}
+
+std::string HtmlTable(const std::string& caption, const std::vector<std::vector<std::string>>& rows, size_t left) {
+  std::string text =
+      fmt::format("<div class=\"picture\" tabindex=\"0\"><table><caption>{}</caption>\n", EscapedHtml(caption));
+  for (size_t r = 0; r < rows.size(); ++r) {
+    text += "<tr>";
+    for (size_t c = 0; c < rows[r].size(); ++c) {
+      const char* const tag = r == 0 || c == 0 ? "th" : "td";
+      const char* const scope = r == 0 ? " scope=\"col\"" : c == 0 ? " scope=\"row\"" : "";
+      text +=
+          fmt::format("<{0}{1}{2}>{3}</{0}>", tag, scope, c < left ? " class=\"text\"" : "", EscapedHtml(rows[r][c]));
+    }
+    text += "</tr>\n";
+  }
+  return text + "</table></div>\n";
+}
+
+std::string HtmlDetails(const std::string& summary, const std::string& body) {
+  return fmt::format("<details><summary>{}</summary>\n{}</details>\n", EscapedHtml(summary), body);
 }
 
 }  // namespace partita
