@@ -25,11 +25,11 @@ absl::Status TrainingRecorder::CheckFlags(const RunSpec& spec) {
 }
 
 absl::StatusOr<std::unique_ptr<TrainingRecorder>> TrainingRecorder::Open(const RunSpec& spec, const Session& session,
-                                                                         int64_t first_step) {
+                                                                         int64_t first_step, OnLine on_line) {
   const OutputSpec& output = spec.output();
-  const bool records = output.has_metrics() || output.has_tensorboard();
+  const bool records = output.has_metrics() || output.has_tensorboard() || on_line;
   if (!records || session.local_ranks().front() != 0) return nullptr;
-  std::unique_ptr<TrainingRecorder> recorder(new TrainingRecorder(output.metrics_every()));
+  std::unique_ptr<TrainingRecorder> recorder(new TrainingRecorder(output.metrics_every(), std::move(on_line)));
   if (output.has_metrics()) {
     ASSIGN_OR_RETURN(recorder->lines_, AppendedFile::Open(output.metrics()));
   }
@@ -66,6 +66,7 @@ void TrainingRecorder::AddEvaluation(int64_t step, double epoch, const Evaluatio
 }
 
 void TrainingRecorder::AddLine(const std::string& line) {
+  if (on_line_) on_line_(line);
   if (!lines_) return;
   const absl::Status added = lines_->AppendLine(line);
   if (added.ok() || warned_of_lines_) return;

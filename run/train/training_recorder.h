@@ -1,11 +1,13 @@
-// Records a training run while it lasts: --metrics and --tensorboard.
+// Records a training run while it lasts: --metrics, --tensorboard, and what else listens.
 #ifndef PARTITA_RUN_TRAIN_TRAINING_RECORDER_H_
 #define PARTITA_RUN_TRAIN_TRAINING_RECORDER_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -17,6 +19,8 @@
 
 namespace partita {
 
+using OnLine = std::function<void(const std::string& line)>;
+
 // What cannot be written is warned of once, and does not end the run. Later lines are tried again; a file of
 // TensorBoard ends there.
 class TrainingRecorder {
@@ -24,10 +28,10 @@ class TrainingRecorder {
   // FlagError: a folder that cannot be written to.
   static absl::Status CheckFlags(const RunSpec& spec);
 
-  // For a run that begins behind `first_step` steps. Null: no flag asks for it, or another process of the job has rank
-  // 0. kInvalidArgument: a file cannot be opened.
+  // For a run that begins behind `first_step` steps. `on_line`, which may be empty, gets the lines of --metrics. Null:
+  // nothing asks for it, or another process of the job has rank 0. kInvalidArgument: a file cannot be opened.
   static absl::StatusOr<std::unique_ptr<TrainingRecorder>> Open(const RunSpec& spec, const Session& session,
-                                                                int64_t first_step);
+                                                                int64_t first_step, OnLine on_line);
 
   // Each is a line of metric_lines.h.
   void Begin(const std::string& line) { AddLine(line); }
@@ -38,12 +42,13 @@ class TrainingRecorder {
   void AddEvaluation(int64_t step, double epoch, const Evaluation& evaluation);
 
  private:
-  explicit TrainingRecorder(int64_t every) : every_(every) {}
+  TrainingRecorder(int64_t every, OnLine on_line) : every_(every), on_line_(std::move(on_line)) {}
   void AddStep(const Progress& progress);
   void AddLine(const std::string& line);
   void AddScalars(int64_t step, const Scalars& scalars);
 
-  const int64_t every_;                // steps
+  const int64_t every_;  // steps
+  const OnLine on_line_;
   std::optional<AppendedFile> lines_;  // of --metrics
   bool warned_of_lines_ = false;
   std::optional<EventFile> events_;  // of --tensorboard

@@ -197,7 +197,7 @@ absl::StatusOr<TrainingEnd> TrainingRun::Train(const BeginWriting& begin_writing
                                                const std::function<void(const std::string&)>& say) {
   if (saver_ == nullptr) {
     absl::StatusOr<std::unique_ptr<TrainingRecorder>> recorder =
-        TrainingRecorder::Open(spec_, *session_, options_.first_step);
+        TrainingRecorder::Open(spec_, *session_, options_.first_step, on_line_);
     if (!recorder.ok()) session_->Abort(recorder.status());  // the other processes wait for this one
     ASSIGN_OR_RETURN(recorder_, std::move(recorder));
     saver_ = std::make_unique<ModelSaver>(spec_, *session_, plan_.model, record_, patience_, plateau_);

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -49,6 +50,8 @@ class TrainingRun {
   ModelRecord record() const;
   // Callbacks and `stop` are the caller's to set before Train.
   TrainingOptions& options() { return options_; }
+  // Likewise: `on_line` gets each line of metric_lines.h, in the process of rank 0.
+  void Listen(OnLine on_line) { on_line_ = std::move(on_line); }
 
   // To the end of the run, or until `stop`; called again, from there on. An error says that training could not begin.
   // `say`: a line for each evaluation within an epoch.
@@ -76,6 +79,7 @@ class TrainingRun {
   std::optional<Patience> patience_;
   std::optional<Plateau> plateau_;
   std::unique_ptr<Session> session_;
+  OnLine on_line_;
   std::unique_ptr<TrainingRecorder>
       recorder_;  // null: there is nothing to record. This and the next since the first Train
   std::unique_ptr<ModelSaver> saver_;

@@ -18,9 +18,11 @@
 #include "tools/commands/output/report.h"
 #include "tools/commands/output/strategy_file.h"
 #include "tools/commands/output/timeline.h"
+#include "tools/commands/pictures/memory_limit.h"
 #include "tools/commands/processes/finish_writing.h"
 #include "tools/commands/processes/processes.h"
 #include "tools/commands/processes/signals.h"
+#include "tools/commands/run_page/run_page.h"
 #include "tools/program/exit_code.h"
 
 namespace partita {
@@ -55,23 +57,48 @@ void SayBeginning(const TrainingRun& run, bool text, std::ostream& out) {
   for (const std::string& warning : run.warnings()) spdlog::warn("{}", warning);
 }
 
-// Where the parameters are now, and how to use them.
-void SayWhatWasSaved(const ContextOf<RunSpec>& context, std::ostream& out) {
-  const RunSpec& spec = context.spec;
+// Where the parameters are at the end, and how to use them.
+std::vector<std::string> HowToUse(const RunSpec& spec) {
+  std::vector<std::string> lines;
   if (spec.saving().has_save()) {
     const std::string& file = spec.saving().save();
-    out << fmt::format("saved           {}: train, evaluate and predict read it by --load={}\n", file, file);
+    lines.push_back(fmt::format("saved           {}: train, evaluate and predict read it by --load={}", file, file));
   }
-  if (spec.saving().has_save_best())
-    out << fmt::format("saved           {}: the best of all epochs\n", spec.saving().save_best());
+  if (spec.saving().has_save_best()) {
+    lines.push_back(fmt::format("saved           {}: the best of all epochs", spec.saving().save_best()));
+  }
   if (spec.checkpoints().has_checkpoint()) {
     const std::string& folder = spec.checkpoints().checkpoint();
-    out << fmt::format("checkpoints     {}: train --checkpoint={} --resume=auto resumes from the newest\n", folder,
-                       folder);
+    lines.push_back(
+        fmt::format("checkpoints     {}: train --checkpoint={} --resume=auto resumes from the newest", folder, folder));
   }
-  if (!spec.saving().has_save() && !spec.saving().has_save_best() && !spec.checkpoints().has_checkpoint()) {
-    out << "saved           nothing: --save=FILE keeps the parameters, --checkpoint=FOLDER the whole run\n";
+  if (lines.empty()) {
+    lines.push_back("saved           nothing: --save=FILE keeps the parameters, --checkpoint=FOLDER the whole run");
   }
+  return lines;
+}
+
+// Follows the run, if --page asks for it. Null: it does not, or another process of the job speaks.
+std::unique_ptr<RunPage> OpenPage(const RunSpec& spec, TrainingRun& run, const std::optional<GradedTraining>& graded) {
+  Session& session = run.session();
+  if (!spec.output().has_page() || !Speaks(session)) return nullptr;
+  if (session.gpu_name().empty()) session.RecordTimeline(true);
+  RunFacts facts{BeginReport("train", spec, run.plan().model.name, run.plan().graph_hash, session),
+                 MemoryLimitOf(spec, run.plan().machine), HowToUse(spec)};
+  AddPlanned(session, facts.report);
+  if (graded) graded->AddPredicted(facts.report);
+  auto page = std::make_unique<RunPage>(spec.output().page(), std::move(facts));
+  const int64_t first_step = run.options().first_step;
+  if (first_step > 0 && spec.output().has_metrics()) page->AddEarlier(spec.output().metrics(), first_step);
+  run.Listen([page = page.get()](const std::string& line) { page->Add(line); });
+  return page;
+}
+
+// The pictures of a step are those of a session that can still run.
+void FinishPage(const RunSpec& spec, const TrainingRun& run, const TrainingEnd& end, const ReportProto& report,
+                RunPage& page) {
+  const bool is_whole = end.is_saved && end.result.steps > 0;
+  page.Finish(report, is_whole ? RecordedStepToHtml(run.session(), MemoryLimitOf(spec, run.plan().machine)) : "");
 }
 
 absl::StatusOr<int> RunTrain(const ContextOf<RunSpec>& context) {
@@ -115,6 +142,7 @@ absl::StatusOr<int> RunTrain(const ContextOf<RunSpec>& context) {
     if (communication) communication->AddStep();
     if (graded && ++steps > kWarmUp) graded->AddStep();
   };
+  const std::unique_ptr<RunPage> page = OpenPage(spec, *run, graded);
   if (speaks) RETURN_IF_ERROR(SayChoice(spec, run->plan().chosen, text, out));
   SayBeginning(*run, text, out);
   if (text) SayEnd(*run, out);
@@ -140,6 +168,7 @@ absl::StatusOr<int> RunTrain(const ContextOf<RunSpec>& context) {
   const absl::Status compared = graded ? graded->AddTo(report) : absl::OkStatus();
   report.set_outcome(end.outcome());
   if (end.stopped_early) report.set_stopped_early(*end.stopped_early);
+  if (page) FinishPage(spec, *run, end, report, *page);
   if (speaks) RETURN_IF_ERROR(SaveReport(report, spec));
   RETURN_IF_ERROR(end.status());
   RETURN_IF_ERROR(counted);
@@ -149,7 +178,9 @@ absl::StatusOr<int> RunTrain(const ContextOf<RunSpec>& context) {
   if (speaks) RETURN_IF_ERROR(KeepHistory(report, spec.output().history()));
   if (text && run->data().test == nullptr) out << "there is no test set: nothing was evaluated\n";
   PrintReport(report, spec, out);
-  if (text) SayWhatWasSaved(context, out);
+  if (text) {
+    for (const std::string& line : HowToUse(spec)) out << line << "\n";
+  }
   if (speaks && run->target()) RETURN_IF_ERROR(run->target()->SaveCurve());
   return result.stopped_by != 0 ? ExitCodeOfSignal(result.stopped_by) : kExitFinished;
 }

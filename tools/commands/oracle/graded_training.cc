@@ -18,12 +18,15 @@ bool RunsOn(const Session& session, const Cluster& cluster) {
   return session.gpu_name().empty() == (cluster.KindOf(0).backend == BackendKind::kHost);
 }
 
-void Add(const std::string& term, double predicted, double measured, ReportProto& report) {
-  if (measured <= 0) return;
+ReportPredictionProto& AddTerm(const std::string& term, double predicted, ReportProto& report) {
   ReportPredictionProto& prediction = *report.add_predictions();
   prediction.set_term(term);
   prediction.set_predicted(predicted);
-  prediction.set_measured(measured);
+  return prediction;
+}
+
+void Add(const std::string& term, double predicted, double measured, ReportProto& report) {
+  if (measured > 0) AddTerm(term, predicted, report).set_measured(measured);
 }
 
 }  // namespace
@@ -47,6 +50,15 @@ GradedTraining::GradedTraining(Session& session, const Machine& machine, StepPre
     RaiseTo(KindSecondsOf(timeline.spans, session.program()), predicted_kinds_);
   }
   predicted_.simulated = {};  // of launches that the session does not keep
+}
+
+void GradedTraining::AddPredicted(ReportProto& report) const {
+  if (!comparable_) return;
+  report.set_cluster(cluster_);
+  AddTerm("step", predicted_.step, report);
+  AddTerm("compute", predicted_.compute, report);
+  if (predicted_.communication > 0) AddTerm("communication", predicted_.communication, report);
+  AddTerm("memory", static_cast<double>(predicted_.memory_bytes), report);
 }
 
 absl::Status GradedTraining::AddTo(ReportProto& report) const {

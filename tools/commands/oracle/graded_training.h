@@ -31,6 +31,8 @@ class GradedTraining {
     kinds_.AddStep();
   }
 
+  // Adds to the report what is predicted of the step and its memory; nothing of a cluster of other devices than these.
+  void AddPredicted(ReportProto& report) const;
   // Collective: adds to the report what was predicted and measured, of the step and its memory and of each kind of its
   // launches; nothing where no step was recorded, or of a cluster of other devices than these.
   absl::Status AddTo(ReportProto& report) const;
