@@ -221,9 +221,10 @@ absl::StatusOr<FitResult> Session::Parts::Fit(const FitOptions& fit) {
   record = run->record();
   RETURN_IF_ERROR(end->status());
   fitted.steps = end->result.steps;
+  fitted.step = steps;
   fitted.samples = end->result.samples;
   fitted.seconds = end->result.seconds;
-  fitted.stopped = end->result.stopped_by != 0;
+  fitted.stopped = end->result.stopped_by != 0 && steps < planned;  // a run at its end cannot be continued
   return fitted;
 }
 

@@ -151,6 +151,7 @@ struct FitOptions {
 struct FitResult {
   std::vector<Epoch> epochs;  // that ended in this call
   int64_t steps = 0;          // of this call
+  int64_t step = 0;           // of the whole run, done so far
   int64_t samples = 0;
   double seconds = 0;    // of training, without evaluation
   bool stopped = false;  // before the end of the run: by on_progress, Interrupt or the deadline

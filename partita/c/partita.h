@@ -279,8 +279,9 @@ typedef struct partita_fit_options {
 
 // What a call of partita_session_fit did.
 typedef struct partita_fit_result {
-  size_t size;  // sizeof of this struct
-  int64_t steps;
+  size_t size;    // sizeof of this struct
+  int64_t steps;  // of this call
+  int64_t step;   // of the whole run, done so far
   int64_t samples;
   double seconds;  // of training, without evaluation
   // not 0: before the end of the run, by on_progress, partita_session_interrupt or the deadline

@@ -251,7 +251,7 @@ class Session {
       std::rethrow_exception(fitting.thrown);
     }
     if (wrong != nullptr) return internal::Taken(wrong);
-    return FitResult{std::move(fitting.epochs), did.steps, did.samples, did.seconds, did.stopped != 0};
+    return FitResult{std::move(fitting.epochs), did.steps, did.step, did.samples, did.seconds, did.stopped != 0};
   }
 
   // Any thread: ends the Fit in progress after the steps in flight; the session stays usable.

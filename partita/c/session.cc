@@ -210,6 +210,7 @@ partita_error* partita_session_fit(partita_session* session, const partita_fit_o
     if (result == nullptr) return std::nullopt;
     partita_fit_result done = {};
     done.steps = fitted->steps;
+    done.step = fitted->step;
     done.samples = fitted->samples;
     done.seconds = fitted->seconds;
     done.stopped = fitted->stopped ? 1 : 0;

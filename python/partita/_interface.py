@@ -156,6 +156,7 @@ class FitResult(ctypes.Structure):
     _fields_ = [
         ("size", ctypes.c_size_t),
         ("steps", ctypes.c_int64),
+        ("step", ctypes.c_int64),
         ("samples", ctypes.c_int64),
         ("seconds", ctypes.c_double),
         ("stopped", ctypes.c_int32),
