@@ -118,14 +118,19 @@ absl::StatusOr<RunSpec> SpecOf(const std::string& source, const Split& split, co
 }
 
 absl::StatusOr<RunSpec> SpecOf(const std::string& source, const Run& run) {
-  const size_t begin = run.settings.find_first_not_of(" \t\r\n");
-  const bool is_json = begin != std::string::npos && run.settings[begin] == '{';
-  const auto config = is_json ? ParseJsonConfig(run.settings) : ParseConfigFile(run.settings);
+  ASSIGN_OR_RETURN(RunSpec spec, SettingsIn(run.settings));
+  return Completed(source, std::move(spec));
+}
+
+absl::StatusOr<RunSpec> SettingsIn(const std::string& text) {
+  const size_t begin = text.find_first_not_of(" \t\r\n");
+  const bool is_json = begin != std::string::npos && text[begin] == '{';
+  const auto config = is_json ? ParseJsonConfig(text) : ParseConfigFile(text);
   if (!config.ok()) return WithContext("the settings", config.status());
   RunSpec spec;
   const std::vector<FlagDefinition> known = SettingsOfRuns();
   for (const ConfigEntry& entry : config->entries) RETURN_IF_ERROR(SetSetting(known, entry.key, entry.value, spec));
-  return Completed(source, std::move(spec));
+  return spec;
 }
 
 }  // namespace partita::api

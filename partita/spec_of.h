@@ -15,6 +15,9 @@ namespace partita::api {
 absl::StatusOr<RunSpec> SpecOf(const std::string& source, const Split& split, const Options& options);
 absl::StatusOr<RunSpec> SpecOf(const std::string& source, const Run& run);
 
+// The settings of a Run's text alone, each with an allowed value; whether they go together is not checked.
+absl::StatusOr<RunSpec> SettingsIn(const std::string& text);
+
 }  // namespace partita::api
 
 #endif  // PARTITA_PARTITA_SPEC_OF_H_

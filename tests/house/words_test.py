@@ -6,7 +6,7 @@ from tests.house import repository, words
 
 # Help texts are checked in these programs; comments in all headers.
 HELP = ("proto/flag.proto", "proto/run.proto", "tests/fuzz/fuzz.proto", "tools/benchmarks/benchmark.proto",
-        "tools/models/build_model.proto", "tools/peer/step_values.proto")
+        "tools/models/build_model.proto", "tools/peer/step_values.proto", "tools/service/service_spec.proto")
 
 
 def checked(paths):

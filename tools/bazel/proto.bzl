@@ -13,7 +13,7 @@ def _repository_root():
     name = native.repository_name()[len("@"):]
     return "external/" + name if name else "."
 
-def partita_proto_library(name, srcs, deps = [], visibility = None):
+def partita_proto_library(name, srcs, deps = [], visibility = None, grpc = False):
     """Generates C++ from protos and compiles it.
 
     Protos import each other from the repository's root: import "proto/graph.proto".
@@ -23,6 +23,7 @@ def partita_proto_library(name, srcs, deps = [], visibility = None):
       srcs: .proto files of this package.
       deps: partita_proto_library labels whose files srcs import.
       visibility: of the library.
+      grpc: whether there are services too: PROTO.grpc.pb.h, by Debian's plugin.
     """
     native.filegroup(
         name = name + "_protos",
@@ -31,14 +32,18 @@ def partita_proto_library(name, srcs, deps = [], visibility = None):
     )
     headers = [src.replace(".proto", ".pb.h") for src in srcs]
     sources = [src.replace(".proto", ".pb.cc") for src in srcs]
+    if grpc:
+        headers += [src.replace(".proto", ".grpc.pb.h") for src in srcs]
+        sources += [src.replace(".proto", ".grpc.pb.cc") for src in srcs]
     protos = ["$(location %s)" % src for src in srcs]
     root = _repository_root()
     out = "$(GENDIR)/" + root
+    services = " --plugin=protoc-gen-grpc=/usr/bin/grpc_cpp_plugin --grpc_out=" + out if grpc else ""
     native.genrule(
         name = name + "_generate",
         srcs = srcs + [":" + name + "_protos"],
         outs = headers + sources,
-        cmd = "protoc -I{} --cpp_out={} {}".format(root, out, " ".join(protos)),
+        cmd = "protoc -I{} --cpp_out={}{} {}".format(root, out, services, " ".join(protos)),
         message = "Generating C++ of " + name,
     )
     cc_library(
@@ -47,5 +52,5 @@ def partita_proto_library(name, srcs, deps = [], visibility = None):
         hdrs = headers,
         copts = ["-w"],
         visibility = visibility,
-        deps = deps + ["//tools/bazel/third_party:protobuf"],
+        deps = deps + ["//tools/bazel/third_party:" + ("grpc" if grpc else "protobuf")],
     )

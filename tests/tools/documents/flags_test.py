@@ -6,6 +6,7 @@ import subprocess
 import unittest
 
 TRAINER, BENCHMARK, BUILD_MODEL = "tools/trainer", "tools/benchmark", "tools/models/build_model"
+SERVICE = "tools/service/partita_service"
 PAGES = ("docs/guide/*.md", "docs/reference/*.md", "docs/tutorial.md")
 
 OTHERS = {
@@ -39,7 +40,7 @@ def flags_in(text):
 
 class FlagsTest(unittest.TestCase):
     def test_every_flag_exists(self):
-        known = set().union(*map(flags_of, (TRAINER, BENCHMARK, BUILD_MODEL)), *OTHERS.values())
+        known = set().union(*map(flags_of, (TRAINER, BENCHMARK, BUILD_MODEL, SERVICE)), *OTHERS.values())
         self.assertGreater(len(known), 100)
         pages = [page for pattern in PAGES for page in glob.glob(pattern)]
         self.assertGreater(len(pages), 12)
