@@ -26,6 +26,7 @@ _PLACES = {
         "Cancelled", "DoesNotFit", "Error", "InternalError", "InvalidArgument", "Misuse", "NotFinite", "Unavailable",
         "set_log", "version",
     ),
+    "service": ("Service",),
     "session": ("Epoch", "Field", "Model", "Progress", "Session", "Step", "fit"),
 }
 __all__ = [name for names in _PLACES.values() for name in names]  # noqa: PLE0605
