@@ -105,6 +105,7 @@ void Callbacks() {
   }
   EXPECT(thrown && calls == 1);
   const partita::FitResult rest = Taken(session.Fit());
+  EXPECT(rest.step == 100 && rest.steps < 100);  // 2 epochs of 50 batches
   EXPECT(!rest.stopped && !rest.epochs.empty() && rest.epochs.back().number == 2 && rest.epochs.back().test_loss);
 }
 
