@@ -16,6 +16,7 @@
 #include "proto/graph.pb.h"
 #include "run/spec/flag.h"
 #include "run/spec/spec_error.h"
+#include "run/tuning/parameter_groups.h"
 #include "runtime/base/number.h"
 #include "runtime/base/status.h"
 
@@ -113,12 +114,15 @@ absl::StatusOr<Model> WithTrainingSettings(const RunSpec& spec, Model model) {
     const absl::Status fits = VerifyPatterns(model.graph, model.optimizer);
     if (!fits.ok()) return AsFlagError("optimizer", fits);
   }
-  if (!settings.has_freeze() && !settings.freeze_statistics()) return model;
-  Freezing freezing{{}, settings.freeze_statistics()};
-  if (settings.has_freeze()) freezing.parameters = ListOf(settings.freeze());
-  absl::StatusOr<Model> frozen = Frozen(model, freezing, Ops());
-  if (!frozen.ok()) return AsFlagError(settings.has_freeze() ? "freeze" : "freeze-statistics", frozen.status());
-  return frozen;
+  if (settings.has_freeze() || settings.freeze_statistics()) {
+    Freezing freezing{{}, settings.freeze_statistics()};
+    if (settings.has_freeze()) freezing.parameters = ListOf(settings.freeze());
+    absl::StatusOr<Model> frozen = Frozen(model, freezing, Ops());
+    if (!frozen.ok()) return AsFlagError(settings.has_freeze() ? "freeze" : "freeze-statistics", frozen.status());
+    model = *std::move(frozen);
+  }
+  RETURN_IF_ERROR(AddParameterGroups(spec, model));
+  return model;
 }
 
 void ForgetTrainingSettings(RunSpec& spec) {
@@ -128,6 +132,8 @@ void ForgetTrainingSettings(RunSpec& spec) {
   settings.clear_schedule();
   settings.clear_freeze();
   settings.clear_freeze_statistics();
+  settings.clear_rate_scale();
+  settings.clear_no_decay();
 }
 
 }  // namespace partita

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <functional>
 #include <set>
@@ -148,6 +149,54 @@ TEST(TrainingSettings, DropGroupsOfFrozenParametersAlone) {
                        }));
   ASSERT_EQ(model.optimizer.groups.size(), 1u);
   EXPECT_EQ(model.optimizer.groups[0].pattern, "*bias/values");
+}
+
+// A parameter of which both flags, or a group, speak has a group of its own before theirs.
+TEST(TrainingSettings, MakeGroupsOfRatesAndDecay) {
+  const std::string path = Written("biases.pbtxt",
+                                   "schema_version: 1\n"
+                                   "optimizer {\n"
+                                   "  name: \"adamw\"\n"
+                                   "  groups { pattern: \"dense2/bias/*\" rate: 2 }\n"
+                                   "}\n");
+  ASSERT_OK_AND_ASSIGN(const Model model, Set([&](ModelSpec& flags) {
+                         flags.set_optimizer(path);
+                         flags.set_rate_scale("dense1/*=0.5, dense*=3");
+                         flags.set_no_decay("*bias/values");
+                       }));
+  const std::vector<ParameterGroup>& groups = model.optimizer.groups;
+  ASSERT_EQ(groups.size(), 6u);
+  const auto group = [&](const std::string& pattern) {
+    const auto found = std::ranges::find(groups, pattern, &ParameterGroup::pattern);
+    EXPECT_NE(found, groups.end()) << pattern;
+    return *found;
+  };
+  EXPECT_EQ(group("dense1/bias/values").rate, 0.5);
+  EXPECT_EQ(group("dense1/bias/values").attributes.Float("weight_decay"), 0);
+  EXPECT_EQ(group("dense2/bias/values").rate, 6) << "twice the factor 3";
+  EXPECT_EQ(group("dense2/bias/values").attributes.Float("weight_decay"), 0);
+  EXPECT_FALSE(group("dense1/*").attributes.Has("weight_decay"));
+  EXPECT_EQ(group("*bias/values").rate, 1);
+}
+
+TEST(TrainingSettings, RefuseGroupsThatSayNothing) {
+  const auto rates = [](const std::string& text) {
+    return Refusal(Set([&](ModelSpec& flags) { flags.set_rate_scale(text); }));
+  };
+  EXPECT_THAT(rates("dense1/*"), HasSubstr("flag --rate-scale: found 'dense1/*'; expected PATTERN=FACTOR"));
+  EXPECT_THAT(rates("=2"), HasSubstr("expected PATTERN=FACTOR"));
+  EXPECT_THAT(rates("dense1/*=-1"), HasSubstr("a factor of 0 or more"));
+  EXPECT_THAT(rates("dens1/*=1"), HasSubstr("flag --rate-scale: pattern 'dens1/*' matches none"));
+  EXPECT_THAT(Refusal(Set([&](ModelSpec& flags) { flags.set_no_decay("*bias"); })),
+              HasSubstr("flag --no-decay: pattern '*bias' matches none"));
+  const std::string path = Written("clipped.pbtxt",
+                                   "schema_version: 1\n"
+                                   "optimizer { name: \"adamw\" groups { pattern: \"dense1/*\" clip_norm: 1 } }\n");
+  EXPECT_THAT(Refusal(Set([&](ModelSpec& flags) {
+                flags.set_optimizer(path);
+                flags.set_no_decay("*bias/values");
+              })),
+              HasSubstr("'dense1/bias/values' is in group 'dense1/*' of the optimizer, which has a clip_norm"));
 }
 
 }  // namespace
