@@ -119,15 +119,13 @@ class Tensors {
   std::vector<NamedTensor> tensors_;
 };
 
-}  // namespace
-
-absl::Status SaveWeights(const ImportedModel& imported, const std::string& path, std::optional<DType> floats) {
+// `bytes` are those of the tensors.
+absl::StatusOr<std::vector<NamedTensor>> AllWeights(const ImportedModel& imported, std::optional<DType> floats,
+                                                    std::deque<std::string>& bytes) {
   const Graph& graph = imported.model.graph;
   const bool has_doubles = std::ranges::any_of(
       imported.program.weights, [](const auto& weight) { return weight.second.meta.type == ScalarType::kF64; });
-  std::vector<std::string> bytes;
   std::vector<NamedTensor> tensors;
-  bytes.reserve(imported.states.size());
   for (const ImportedState& state : imported.states) {
     const TensorType& type = graph.type(graph.Find(state.name));
     const bool is_double = state.values.empty()
@@ -142,7 +140,26 @@ absl::Status SaveWeights(const ImportedModel& imported, const std::string& path,
                        {type.shape.begin(), type.shape.end()},
                        std::as_bytes(std::span(bytes.back().data(), bytes.back().size()))});
   }
+  return tensors;
+}
+
+}  // namespace
+
+absl::Status SaveWeights(const ImportedModel& imported, const std::string& path, std::optional<DType> floats) {
+  std::deque<std::string> bytes;
+  ASSIGN_OR_RETURN(const std::vector<NamedTensor> tensors, AllWeights(imported, floats, bytes));
   return SaveSafetensors(path, tensors, {});
+}
+
+absl::StatusOr<SafetensorsFile> WeightsOf(const ImportedModel& imported) {
+  std::deque<std::string> bytes;
+  ASSIGN_OR_RETURN(const std::vector<NamedTensor> tensors, AllWeights(imported, std::nullopt, bytes));
+  ASSIGN_OR_RETURN(const EncodedFile encoded, EncodeSafetensors(imported.program.path, tensors, {}));
+  std::string file = encoded.head;
+  for (const std::span<const std::byte> piece : encoded.tensors) {
+    file.append(reinterpret_cast<const char*>(piece.data()), piece.size());
+  }
+  return SafetensorsFile::Parse(imported.program.path, std::move(file));
 }
 
 absl::Status SaveForPyTorch(const ImportedModel& imported, const SafetensorsFile& trained, const std::string& path) {

@@ -17,6 +17,9 @@ namespace partita {
 absl::Status SaveWeights(const ImportedModel& imported, const std::string& path,
                          std::optional<DType> floats = std::nullopt);
 
+// The same as a file in memory.
+absl::StatusOr<SafetensorsFile> WeightsOf(const ImportedModel& imported);
+
 // Writes what load_state_dict of the exported module accepts: its parameters and persistent buffers under their names
 // and with their dimensions as PyTorch has them, those that the graph has as `trained` has them, others, such as
 // counters of batches, as the program has them. kInvalidArgument: `trained` lacks a weight or has it in another shape

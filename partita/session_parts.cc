@@ -5,9 +5,11 @@
 #include <chrono>
 #include <cstring>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "graph/ir/generated_name.h"
+#include "graph/read/adapted_model.h"
 #include "graph/value/node_name.h"
 #include "ops/registry.h"
 #include "ops/values/learning_rate.h"
@@ -73,6 +75,7 @@ absl::Status Session::Parts::Start(absl::StatusOr<RunSpec> described, const std:
   ASSIGN_OR_RETURN(joining.channel, ChannelOf(transport));
   if (fits) {
     ASSIGN_OR_RETURN(run, TrainingRun::Prepare(spec, model->model, joining, predict));
+    trained = run->plan().model;
     session = &run->session();
     record = run->record();
     steps = record.training->step;
@@ -325,12 +328,16 @@ absl::Status Session::Parts::Load(const std::string& path, bool weights_only) {
   if (run != nullptr && !weights_only) {
     return InvalidArgument("a session with the setting data resumes from a file that it is started with: setting load");
   }
-  ASSIGN_OR_RETURN(ModelFile file, ModelFile::Open(model->model, path));
+  ASSIGN_OR_RETURN(ModelFile file, ModelFile::Open(trained, path));
   const ModelRecord loaded = file.record();
   const bool resumes = loaded.training && Has(kTrainEntry) && !weights_only;
   ASSIGN_OR_RETURN(const CheckedFile states,
                    std::move(file).Check(session->program(), resumes ? States::kAll : States::kEvaluated));
-  RETURN_IF_ERROR(LoadStates(*session, states));
+  std::set<std::string> optional;  // where training begins, adapters do
+  for (const Adapter& adapter : AdaptersOf(trained.graph)) {
+    if (Has(kTrainEntry)) optional.insert({adapter.a, adapter.b});
+  }
+  RETURN_IF_ERROR(LoadStates(*session, states, optional));
   const std::optional<TrainingPosition> before = std::exchange(record, loaded).training;
   if (!resumes) record.training = before;
   if (resumes) {

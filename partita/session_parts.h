@@ -48,7 +48,7 @@ struct Session::Parts {
   std::shared_ptr<Failing> failing = std::make_shared<Failing>();
   std::unique_ptr<TrainingRun> run;       // with data
   std::unique_ptr<partita::Session> own;  // without
-  partita::Model trained;                 // without: the model with what settings say of its training
+  partita::Model trained;                 // the model with what settings say of its training
   partita::Session* session = nullptr;    // of the two that there is
   std::atomic<int> stop{0};               // Fit
   const pid_t process = getpid();

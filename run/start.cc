@@ -4,6 +4,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "graph/ir/op_definition.h"
@@ -11,6 +12,7 @@
 #include "graph/read/model_entries.h"
 #include "importer/import_model.h"
 #include "ops/registry.h"
+#include "run/beginning/adapter_states.h"
 #include "run/beginning/exported_weights.h"
 #include "run/job/join_job.h"
 #include "run/plan/graph_hash.h"
@@ -90,15 +92,23 @@ absl::StatusOr<std::unique_ptr<Session>> StartSession(const RunSpec& spec, const
                                                       std::optional<LoadedModel> loaded, const Joining& joining) {
   std::optional<CheckedFile> states;
   std::optional<ExportedWeights> exported;
+  ASSIGN_OR_RETURN(const AdapterStates adapters, ReadAdapterStates(spec, program));
+  // A file that is read to be evaluated has been trained, adapters included.
+  const bool begins = !loaded || loaded->states != States::kEvaluated || !adapters.states.empty();
   if (loaded) {
     ASSIGN_OR_RETURN(states, std::move(loaded->file).Check(program, loaded->states));
   } else if (IsExportedProgram(spec.model().graph())) {
     ASSIGN_OR_RETURN(exported, ExportedWeights::Open(spec, plan.model, program));
     states = exported->states();
   }
-  ASSIGN_OR_RETURN(std::unique_ptr<Session> session,
-                   Join(spec, plan, data, std::move(program), DigestsOf(states), joining));
-  if (states) RETURN_IF_ERROR(LoadStates(*session, *states));
+  Digests read = DigestsOf(states);
+  if (!adapters.digest.empty()) read["what the folder of --load-adapter holds"] = adapters.digest;
+  ASSIGN_OR_RETURN(std::unique_ptr<Session> session, Join(spec, plan, data, std::move(program), read, joining));
+  if (states) {
+    const std::set<std::string> optional = begins ? AdapterNames(plan.model) : std::set<std::string>();
+    RETURN_IF_ERROR(LoadStates(*session, *states, optional));
+  }
+  RETURN_IF_ERROR(LoadAdapterStates(adapters, *session));
   return session;
 }
 

@@ -60,8 +60,9 @@ struct ProgramUse {
 absl::StatusOr<Program> ProgramOf(const RunSpec& spec, const RunPlan& plan, const ProgramUse& use);
 
 // Joins the job that there is (JoinJob), and begins with the states of `loaded` if there is such a file, else with the
-// weights of the exported program that the model is, if it is one; those that neither gives are those of --seed.
-// Collective. The file is read before the others are waited for: one that does not suit the program is refused first.
+// weights of the exported program that the model is, if it is one, and with the adapters of --load-adapter; what none
+// of them gives is that of --seed. Collective. The file is read before the others are waited for: one that does not
+// suit the program is refused first.
 absl::StatusOr<std::unique_ptr<Session>> StartSession(const RunSpec& spec, const RunPlan& plan,
                                                       const TrainingData& data, Program program,
                                                       std::optional<LoadedModel> loaded, const Joining& joining);

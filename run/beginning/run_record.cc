@@ -4,6 +4,7 @@
 #include <set>
 #include <sstream>
 
+#include "graph/read/adapted_model.h"
 #include "ops/registry.h"
 #include "run/spec/spec_error.h"
 
@@ -41,6 +42,9 @@ ModelRecord RecordOfRun(const RunSpec& spec, const Model& model, const TrainingD
                   {"seed", fmt::to_string(spec.train().seed())},
                   {"steps_per_epoch", fmt::to_string(data.training->batches_per_epoch())}};
   position.recipe = {{"augmentation", AugmentationOf(spec)}, {"precision", spec.execution().precision()}};
+  if (const std::vector<Adapter> adapters = AdaptersOf(model.graph); !adapters.empty()) {
+    position.recipe["adapters"] = fmt::format("modules={} factor={}", adapters.size(), adapters[0].factor);
+  }
   AddRecipe(model, Ops().optimizers(), position);
   return {data.preprocessing, std::move(position), data.scales};
 }

@@ -16,6 +16,7 @@
 #include "proto/graph.pb.h"
 #include "run/spec/flag.h"
 #include "run/spec/spec_error.h"
+#include "run/tuning/adapters.h"
 #include "run/tuning/parameter_groups.h"
 #include "runtime/base/number.h"
 #include "runtime/base/status.h"
@@ -111,6 +112,9 @@ absl::StatusOr<Model> WithTrainingSettings(const RunSpec& spec, Model model) {
     absl::StatusOr<Optimizer> optimizer = OptimizerOf(settings.optimizer());
     if (!optimizer.ok()) return AsFlagError("optimizer", optimizer.status());
     model.optimizer = *std::move(optimizer);
+  }
+  ASSIGN_OR_RETURN(model, Adapted(spec, std::move(model)));  // its groups may be of adapters
+  if (settings.has_optimizer()) {
     const absl::Status fits = VerifyPatterns(model.graph, model.optimizer);
     if (!fits.ok()) return AsFlagError("optimizer", fits);
   }
@@ -132,6 +136,7 @@ void ForgetTrainingSettings(RunSpec& spec) {
   settings.clear_schedule();
   settings.clear_freeze();
   settings.clear_freeze_statistics();
+  settings.clear_lora_rank();
   settings.clear_rate_scale();
   settings.clear_no_decay();
 }

@@ -12,11 +12,11 @@ namespace partita {
 // How the run's model is read where it is an exported program: --loss and --freeze-statistics.
 ImportOptions ImportOptionsOf(const RunSpec& spec);
 
-// --optimizer, --learning-rate, --schedule, --freeze, --freeze-statistics and the groups of run/tuning over the model's own.
+// --optimizer, --learning-rate, --schedule, --freeze, --freeze-statistics and those of run/tuning over the model's own.
 // FlagError: a value that is none of the optimizer or of the schedule; a pattern that matches no parameter.
 absl::StatusOr<Model> WithTrainingSettings(const RunSpec& spec, Model model);
 
-// Takes these flags from a run whose model has been given them.
+// Takes these flags from a run whose model has been given them; adapters stay to be loaded.
 void ForgetTrainingSettings(RunSpec& spec);
 
 }  // namespace partita

@@ -2,6 +2,9 @@
 
 #include <utility>
 
+#include "run/beginning/adapter_states.h"
+#include "runtime/base/status.h"
+
 namespace partita {
 ModelSaver::ModelSaver(const RunSpec& spec, const Session& session, const Model& model, ModelRecord record,
                        const std::optional<Patience>& patience, const std::optional<Plateau>& plateau)
@@ -22,9 +25,10 @@ TrainingPauses ModelSaver::Pauses() {
 }
 
 absl::Status ModelSaver::Save(int64_t step) {
-  if (!spec_.saving().has_save() || saved_ == step) return absl::OkStatus();
+  if (saved_ == step) return absl::OkStatus();
   saved_ = step;
-  return Write(spec_.saving().save(), step);
+  if (spec_.saving().has_save_adapter()) RETURN_IF_ERROR(SaveAdapterStates(spec_, model_, session_));
+  return spec_.saving().has_save() ? Write(spec_.saving().save(), step) : absl::OkStatus();
 }
 
 absl::Status ModelSaver::KeepBest(int64_t step, const EpochResult& epoch) {

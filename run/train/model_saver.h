@@ -1,4 +1,4 @@
-// Writes the model of a training run: --save, --save-every, --save-best, --save-weights-only.
+// Writes the model of a training run: --save, --save-adapter, --save-every, --save-best, --save-weights-only.
 #ifndef PARTITA_RUN_TRAIN_MODEL_SAVER_H_
 #define PARTITA_RUN_TRAIN_MODEL_SAVER_H_
 
@@ -26,7 +26,7 @@ class ModelSaver {
   // While training: writes the same file every N steps, and another one when a test result is the best so far.
   TrainingPauses Pauses();
 
-  // At the end, if --save is given, and that step is not what it holds already.
+  // At the end: --save and --save-adapter, if that step is not what they hold already.
   absl::Status Save(int64_t step);
 
   // What a file that goes on says at that step.
@@ -44,7 +44,7 @@ class ModelSaver {
   const std::optional<Patience>& patience_;
   const std::optional<Plateau>& plateau_;
   std::optional<BestScore> best_;
-  std::optional<int64_t> saved_;  // the step that --save holds
+  std::optional<int64_t> saved_;  // the step that --save and --save-adapter hold
 };
 
 }  // namespace partita

@@ -7,6 +7,7 @@
 #include "graph/optimizer/optimizer.h"
 #include "graph/proto_io/proto_io.h"
 #include "graph/text/text.h"
+#include "run/beginning/adapter_states.h"
 #include "run/beginning/run_record.h"
 #include "run/data/data.h"
 #include "run/job/flight_keeping.h"
@@ -143,6 +144,7 @@ absl::StatusOr<std::unique_ptr<TrainingRun>> TrainingRun::Prepare(const RunSpec&
   Model& model = run->plan_.model;
   std::vector<std::string> decays;
   WarnOfDecay(model, decays);
+  RETURN_IF_ERROR(CheckAdapterSave(spec, model));
   ASSIGN_OR_RETURN(std::optional<LoadedModel> loaded, OpenLoaded(spec, model, /*trains=*/true));
   ASSIGN_OR_RETURN(const Resumption resumption, OpenResumed(spec, model));
   const std::optional<ResumedCheckpoint>& resumed = resumption.checkpoint;
@@ -183,6 +185,7 @@ absl::StatusOr<std::unique_ptr<TrainingRun>> TrainingRun::Prepare(const RunSpec&
 // The error, and where what was learnt before it is.
 absl::Status TrainingRun::WithSaved(const absl::Status& trained, const absl::Status& saved, int64_t step) const {
   std::string where;
+  if (spec_.saving().has_save_adapter()) where = spec_.saving().save_adapter();
   if (spec_.saving().has_save()) where = spec_.saving().save();
   if (spec_.checkpoints().has_checkpoint()) where += (where.empty() ? "" : " and ") + spec_.checkpoints().checkpoint();
   if (where.empty()) return trained;

@@ -227,12 +227,12 @@ absl::StatusOr<CheckedFile> ModelFile::Check(const Program& program, States stat
   return file;
 }
 
-absl::Status LoadStates(Session& session, const CheckedFile& file) {
+absl::Status LoadStates(Session& session, const CheckedFile& file, const std::set<std::string>& optional) {
   const auto evaluated = EvaluatedStates(session.program());
   std::vector<std::pair<std::string, const StoredTensor*>> loaded;
   for (const auto& [name, type] : StatesOf(session.program().state_graph())) {
     const StoredTensor* const tensor = FindFor(file, name, type, evaluated);
-    if (tensor == nullptr && IsGenerated(name)) continue;
+    if (tensor == nullptr && (IsGenerated(name) || optional.contains(name))) continue;
     ASSIGN_OR_RETURN(const StoredTensor* const suits,
                      file.Find(tensor == nullptr ? name : tensor->name, type.dtype, type.shape));
     loaded.emplace_back(name, suits);

@@ -6,6 +6,7 @@
 #ifndef PARTITA_RUNTIME_TRAIN_MODEL_FILE_H_
 #define PARTITA_RUNTIME_TRAIN_MODEL_FILE_H_
 
+#include <set>
 #include <string>
 #include <utility>
 
@@ -63,10 +64,10 @@ class ModelFile {
 
 // Loads the states into the ranks of this process; every process reads the same file. A state that training added and
 // the file lacks gets its initial value; one that evaluation reads in place of a parameter gets the parameter's value.
-// Collective; no process holds more of a state than its ranks do. kInvalidArgument before any state is changed: the
-// file lacks a state of the user's graph, or has another type or shape. Afterwards: the file was changed while it was
-// read, and the states are invalid.
-absl::Status LoadStates(Session& session, const CheckedFile& file);
+// So do states of the user's graph that are `optional`. Collective; no process holds more of a state than its ranks do.
+// kInvalidArgument before any state is changed: the file lacks a state of the user's graph, or has another type or
+// shape. Afterwards: the file was changed while it was read, and the states are invalid.
+absl::Status LoadStates(Session& session, const CheckedFile& file, const std::set<std::string>& optional = {});
 
 }  // namespace partita
 

@@ -188,14 +188,15 @@ ARROWS = {
     "run/host": "runtime/device/host ops/host/timing",
     "run/flight": "runtime/base proto graph/value graph/proto_io runtime/flight_recorder",
     "run/solver": "runtime/base partitioner/search/placement",
-    "run/tuning": "runtime/base proto graph/value graph/optimizer graph/ir ops run/spec",
+    "run/tuning": "runtime/base proto graph/value graph/optimizer graph/ir graph/read ops runtime/checkpoint run/spec",
     "run/plan": "runtime/base proto graph graph/value graph/optimizer graph/ir graph/derive graph/sets graph/given" +
                 " graph/read graph/schedule graph/proto_io ops ops/functors ops/values partitioner partitioner/choose" +
                 " partitioner/cluster partitioner/clusters partitioner/cost partitioner/predict" +
                 " partitioner/profile partitioner/proto_io runtime/api/backend runtime/api/rank runtime/data runtime/train" +
                 " importer run/spec run/tuning run/host run/solver",
-    "run/beginning": "runtime/base proto graph/value graph/ir graph/text importer ops runtime/checkpoint" +
-                     " runtime/checkpoint/sharded runtime/train run/spec",
+    "run/beginning": "runtime/base proto graph/value graph/ir graph/read graph/text importer ops runtime/api" +
+                     " runtime/checkpoint runtime/checkpoint/sharded runtime/train runtime/train/sharded run/spec" +
+                     " run/tuning",
     "run/data": "runtime/base proto graph/value graph/ir graph/proto_io runtime/device/host runtime/data" +
                 " runtime/data/arrays runtime/data/pairs runtime/data/pictures runtime/data/text runtime/train" +
                 " run/spec run/host run/plan",

@@ -7,9 +7,11 @@
 #include "graph/proto_io/proto_io.h"
 #include "graph/proto_io/proto_io_message.h"
 #include "importer/import_model.h"
+#include "importer/merged_adapters.h"
 #include "importer/saved_weights.h"
 #include "ops/registry.h"
 #include "run/plan/training_settings.h"
+#include "run/tuning/adapters.h"
 #include "runtime/base/file_name.h"
 #include "runtime/base/number.h"
 #include "runtime/base/status.h"
@@ -27,13 +29,57 @@ absl::Status CheckTrained(const RunSpec& spec) {
       "--optimizer-state writes that of a trained model; expected --load beside an exported program (.pt2, .onnx)");
 }
 
-// The graph of an exported program, or its weights, by the ending of --output; those of --load as PyTorch has them.
+bool WantsAdapters(const RunSpec& spec) { return spec.model().has_lora_rank() || spec.model().has_load_adapter(); }
+
+// The weights with the adapters of the flags merged into them; as they are without such flags.
+absl::StatusOr<SafetensorsFile> Merged(const RunSpec& spec, const Model& model, SafetensorsFile weights) {
+  if (!WantsAdapters(spec)) {
+    if (!HasAdapters(weights)) return weights;
+    return InvalidArgument(
+        "{}: has adapters; expected the flags of its training, --lora-rank and others, by which they are merged into "
+        "the weights",
+        weights.path());
+  }
+  if (spec.predict().optimizer_state()) return InvalidArgument("--optimizer-state is not written of adapters");
+  ASSIGN_OR_RETURN(const Model adapted, Adapted(spec, model));
+  if (!spec.model().has_load_adapter()) return MergeAdapters(adapted.graph, weights, nullptr);
+  ASSIGN_OR_RETURN(const AdapterFolder folder, AdapterFolder::Read(spec.model().load_adapter()));
+  return MergeAdapters(adapted.graph, weights, &folder);
+}
+
+// The weights of --load, else those of the exported program.
+absl::StatusOr<SafetensorsFile> TrainedWeights(const RunSpec& spec, const ImportedModel& imported) {
+  if (!spec.model().has_load()) {
+    ASSIGN_OR_RETURN(SafetensorsFile own, WeightsOf(imported));
+    return Merged(spec, imported.model, std::move(own));
+  }
+  ASSIGN_OR_RETURN(SafetensorsFile loaded, LoadSafetensors(spec.model().load()));
+  return Merged(spec, imported.model, std::move(loaded));
+}
+
+// Weights of a graph file with the adapters merged into them, for runs without adapters.
+absl::StatusOr<int> ConvertGraph(const ContextOf<RunSpec>& context) {
+  const RunSpec& spec = context.spec;
+  if (!spec.model().has_load()) {
+    return InvalidArgument("{}: is a graph; expected --load=FILE, into whose weights the adapters are merged",
+                           spec.model().graph());
+  }
+  ASSIGN_OR_RETURN(const Model model, LoadModel(spec.model().graph(), Ops()));
+  ASSIGN_OR_RETURN(SafetensorsFile loaded, LoadSafetensors(spec.model().load()));
+  ASSIGN_OR_RETURN(const SafetensorsFile merged, Merged(spec, model, std::move(loaded)));
+  RETURN_IF_ERROR(SaveMerged(merged, spec.predict().output()));
+  context.out << fmt::format("{}: {} with its adapters\n", spec.predict().output(), spec.model().load());
+  return kExitFinished;
+}
+
+// The graph of an exported program, or its weights, by the ending of --output; those of --load, and adapters, as
+// PyTorch has them.
 absl::StatusOr<int> ConvertExported(const ContextOf<RunSpec>& context) {
   const std::string& output = context.spec.predict().output();
   ASSIGN_OR_RETURN(const ImportedModel imported,
                    ImportModel(context.spec.model().graph(), Ops(), ImportOptionsOf(context.spec)));
-  if (context.spec.model().has_load()) {
-    ASSIGN_OR_RETURN(const SafetensorsFile trained, LoadSafetensors(context.spec.model().load()));
+  if (context.spec.model().has_load() || WantsAdapters(context.spec)) {
+    ASSIGN_OR_RETURN(const SafetensorsFile trained, TrainedWeights(context.spec, imported));
     const bool optimizer = context.spec.predict().optimizer_state(), as_onnx = HasEnding(output, ".onnx");
     if (as_onnx && (optimizer || !HasEnding(context.spec.model().graph(), ".onnx"))) {
       return InvalidArgument("{}: an ONNX model is written of one, with trained weights in place of its own", output);
@@ -65,6 +111,7 @@ absl::StatusOr<int> Convert(const ContextOf<RunSpec>& context) {
   const RunSpec& spec = context.spec;
   std::string folder = spec.model().graph();
   if (IsExportedProgram(folder)) return ConvertExported(context);
+  if (FormatOf(folder).ok() && WantsAdapters(spec)) return ConvertGraph(context);
   RETURN_IF_ERROR(CheckTrained(spec));
   if (spec.model().has_load()) {
     return InvalidArgument(

@@ -67,6 +67,11 @@ std::vector<std::string> HowToUse(const RunSpec& spec) {
   if (spec.saving().has_save_best()) {
     lines.push_back(fmt::format("saved           {}: the best of all epochs", spec.saving().save_best()));
   }
+  if (spec.saving().has_save_adapter()) {
+    const std::string& folder = spec.saving().save_adapter();
+    lines.push_back(
+        fmt::format("saved           {}: the adapters, which --load-adapter={} reads, and PEFT", folder, folder));
+  }
   if (spec.checkpoints().has_checkpoint()) {
     const std::string& folder = spec.checkpoints().checkpoint();
     lines.push_back(

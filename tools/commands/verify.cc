@@ -4,6 +4,7 @@
 #include "graph/ir/node_flops.h"
 #include "importer/import_model.h"
 #include "partitioner/choose/ranked_finalists.h"
+#include "run/beginning/adapter_states.h"
 #include "run/beginning/exported_weights.h"
 #include "run/data/data.h"
 #include "run/plan/pixel_forms.h"
@@ -171,9 +172,12 @@ absl::StatusOr<Started> Start(const RunSpec& spec, const RunPlan& planned, const
   ASSIGN_OR_RETURN(started.verifier,
                    PlanVerifier::Start(std::move(serial), std::move(plan), verify, started.reference.program));
   for (Session* const side : {&started.verifier->serial(), &started.verifier->plan()}) {
-    if (!IsExportedProgram(spec.model().graph())) break;
-    ASSIGN_OR_RETURN(const ExportedWeights weights, ExportedWeights::Open(spec, model, side->program()));
-    RETURN_IF_ERROR(LoadStates(*side, weights.states()));
+    if (IsExportedProgram(spec.model().graph())) {
+      ASSIGN_OR_RETURN(const ExportedWeights weights, ExportedWeights::Open(spec, model, side->program()));
+      RETURN_IF_ERROR(LoadStates(*side, weights.states(), AdapterNames(model)));
+    }
+    ASSIGN_OR_RETURN(const AdapterStates adapters, ReadAdapterStates(spec, side->program()));
+    RETURN_IF_ERROR(LoadAdapterStates(adapters, *side));
   }
   return started;
 }
