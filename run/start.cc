@@ -34,10 +34,11 @@ std::string HashOf(const Metadata& metadata) {
   return fmt::format("{:016x}", XXH3_64bits(text.data(), text.size()));
 }
 
-// Each rank reads its own file of that name.
-Digests DigestsOf(const std::optional<CheckedFile>& states) {
+// Each rank reads its own file of that name; weights of an exported program are in a temporary one, with another name
+// for each process.
+Digests DigestsOf(const std::optional<CheckedFile>& states, const std::string& path) {
   if (!states) return {};
-  const std::string file = Printable(states->path());
+  const std::string file = Printable(path);
   return {{fmt::format("what {} holds", file), states->Digest()},
           {fmt::format("what {} says", file), HashOf(states->metadata())}};
 }
@@ -101,7 +102,7 @@ absl::StatusOr<std::unique_ptr<Session>> StartSession(const RunSpec& spec, const
     ASSIGN_OR_RETURN(exported, ExportedWeights::Open(spec, plan.model, program));
     states = exported->states();
   }
-  Digests read = DigestsOf(states);
+  Digests read = DigestsOf(states, exported ? spec.model().graph() : states ? states->path() : "");
   if (!adapters.digest.empty()) read["what the folder of --load-adapter holds"] = adapters.digest;
   ASSIGN_OR_RETURN(std::unique_ptr<Session> session, Join(spec, plan, data, std::move(program), read, joining));
   if (states) {
