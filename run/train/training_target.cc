@@ -9,6 +9,7 @@
 #include "partitioner/proto_io/epoch_curve_io.h"
 #include "run/host/host.h"
 #include "run/spec/spec_error.h"
+#include "run/train/folder_turn.h"
 #include "runtime/base/files.h"
 #include "runtime/base/number.h"
 #include "runtime/base/status.h"
@@ -66,6 +67,7 @@ ReportTargetProto TrainingTarget::ToProto() const {
 
 absl::Status TrainingTarget::SaveCurve() const {
   if (path_.empty() || !met_step_) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const FolderTurn turn, FolderTurn::Wait(path_));  // runs of other batches may end now, too
   ASSIGN_OR_RETURN(EpochCurve curve, ReadCurve());
   curve.samples = std::max(curve.samples, samples_);
   const EpochPoint point{batch_, Epochs(*met_step_)};

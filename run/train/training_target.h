@@ -31,7 +31,8 @@ class TrainingTarget {
 
   // As far as training has come.
   ReportTargetProto ToProto() const;
-  // Adds the point to the file, if there is one and the target was met. For one process of a job.
+  // Adds the point to the file, if there is one and the target was met. For one process of a job; other jobs may add
+  // theirs at the same time.
   absl::Status SaveCurve() const;
 
  private:
