@@ -115,9 +115,12 @@ absl::Status WriteMade(int fd, const MakeBytes& make, const std::string& path) {
   return make([&](std::string_view bytes) { return WriteAll(fd, bytes, path); });
 }
 
-// Beside the target, so that the rename stays in one file system; unique among the threads of all processes here.
+// Beside the target, so that the rename stays in one file system; unique among the threads of all processes. In
+// containers that share a folder processes have the same numbers, and a killed one may have left its file: the time at
+// which a process first writes tells them apart.
 std::string TemporaryPath(const std::string& path) {
-  static std::atomic<uint64_t> counter{0};
+  static std::atomic<uint64_t> counter{
+      static_cast<uint64_t>(std::chrono::system_clock::now().time_since_epoch().count())};
   return fmt::format("{}.tmp-{}-{}", path, ::getpid(), counter.fetch_add(1));
 }
 

@@ -12,6 +12,7 @@
 #include <chrono>
 #include <csignal>
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -217,6 +218,17 @@ TEST_F(Files, ModeSurvives) {
 }
 
 // Readers see one of the whole files, whoever writes last.
+// Of a process of the same number in another container, which was killed while it wrote.
+TEST_F(Files, LeftOversOfOthersAreNotInTheWay) {
+  constexpr int kLeft = 1000;
+  for (int i = 0; i < kLeft; ++i) {
+    std::ofstream(Path("file.tmp-" + std::to_string(::getpid()) + "-" + std::to_string(i))) << "a part";
+  }
+  const absl::Status written = WriteFileAtomically(Path("file"), "whole");
+  EXPECT_TRUE(written.ok()) << written;
+  EXPECT_EQ(Entries(), kLeft + 1);
+}
+
 TEST_F(Files, ConcurrentWritersNeverMix) {
   std::vector<std::thread> writers;
   for (char c : {'a', 'b', 'c'}) {
