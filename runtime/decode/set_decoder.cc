@@ -221,10 +221,13 @@ class GroupSteps {
 
 class SetDecoder {
  public:
-  SetDecoder(Session& session, const BatchSource& source, const SetDecoderOptions& options, DecodedProgram decoded)
-      : session_(session), source_(source), options_(options), decoded_(std::move(decoded)) {}
+  SetDecoder(Session& session, const BatchSource& source, const SetDecoderOptions& options, DecodedProgram decoded,
+             const std::atomic<int>* stop)
+      : session_(session), source_(source), options_(options), decoded_(std::move(decoded)), stop_(stop) {}
 
-  absl::Status DecodeBatch(int64_t number, std::vector<Hypothesis>& best) {
+  // False: it was told to stop, and what was added to `best` is not whole. A batch of a large model takes minutes, so
+  // processes ask each other before each group of samples, and a process that is alone looks before each step.
+  absl::StatusOr<bool> DecodeBatch(int64_t number, std::vector<Hypothesis>& best) {
     ASSIGN_OR_RETURN(const Tensors fields, WholeBatch(source_, number));
     for (const std::string& field : decoded_.encode_fields) RETURN_IF_ERROR(Stage(field, fields));
     ASSIGN_OR_RETURN(const Tensors encoded, session_.Compute(kEncodeEntry));
@@ -234,19 +237,28 @@ class SetDecoder {
     best.resize(before + order.size(), Hypothesis{.ended = false});
     std::span<const int64_t> left = order;
     while (!left.empty()) {
+      ASSIGN_OR_RETURN(const int stopped_by, VoteToStop(session_, stop_));
+      if (stopped_by != 0) return false;
       const auto group = left.first(std::min(left.size(), static_cast<size_t>(decoded_.rows / options_.beam.beam)));
       left = left.subspan(group.size());
       GroupSteps steps(session_, decoded_, fields, encoded, group, options_.beam.beam);
-      ASSIGN_OR_RETURN(auto found, BeamSearch(PlacesOf(fields, group), options_.beam,
-                                              [&](auto ids, auto parents) { return steps.Step(ids, parents); }));
+      auto found =
+          BeamSearch(PlacesOf(fields, group), options_.beam, [&](auto ids, auto parents) -> absl::StatusOr<NextWords> {
+            if (StopsAlone()) return absl::CancelledError();
+            return steps.Step(ids, parents);
+          });
+      if (StopsAlone()) return false;
+      RETURN_IF_ERROR(found.status());
       for (size_t i = 0; i < group.size(); ++i) {
-        if (!found[i].empty()) best[before + static_cast<size_t>(group[i])] = std::move(found[i].front());
+        if (!(*found)[i].empty()) best[before + static_cast<size_t>(group[i])] = std::move((*found)[i].front());
       }
     }
-    return absl::OkStatus();
+    return true;
   }
 
  private:
+  bool StopsAlone() const { return stop_ != nullptr && session_.alone() && stop_->load() != 0; }
+
   absl::Status Stage(const std::string& name, const Tensors& fields) {
     const int place = FindField(source_, name);
     if (place >= 0) return session_.StageInput(kEncodeEntry, name, fields[static_cast<size_t>(place)]);
@@ -290,6 +302,7 @@ class SetDecoder {
   const BatchSource& source_;
   const SetDecoderOptions& options_;
   const DecodedProgram decoded_;
+  const std::atomic<int>* const stop_;
 };
 
 }  // namespace
@@ -302,12 +315,11 @@ absl::StatusOr<std::optional<std::vector<Hypothesis>>> DecodeSet(Session& sessio
   }
   ASSIGN_OR_RETURN(DecodedProgram decoded,
                    Understand(session.program(), source, std::max<int64_t>(1, options.beam.beam)));
-  SetDecoder decoder(session, source, options, std::move(decoded));
+  SetDecoder decoder(session, source, options, std::move(decoded), stop);
   std::vector<Hypothesis> best;
   for (int64_t batch = 0; batch < source.batches_per_epoch(); ++batch) {
-    ASSIGN_OR_RETURN(const int stopped_by, VoteToStop(session, stop));
-    if (stopped_by != 0) return std::nullopt;
-    RETURN_IF_ERROR(decoder.DecodeBatch(batch, best));
+    ASSIGN_OR_RETURN(const bool whole, decoder.DecodeBatch(batch, best));
+    if (!whole) return std::nullopt;
     if (options.on_progress) options.on_progress(static_cast<int64_t>(best.size()));
   }
   return best;

@@ -204,5 +204,30 @@ TEST(SetDecoder, EndsWhenItIsToldTo) {
   EXPECT_FALSE(decoded->has_value());
 }
 
+// A signal comes while the only batch is read.
+class StoppingSources : public Sources {
+ public:
+  explicit StoppingSources(std::atomic<int>& stop) : Sources(kSamples), stop_(stop) {}
+
+ private:
+  absl::Status FillChecked(int64_t batch, Rows rows, const FieldBuffers& out) const override {
+    stop_ = 15;
+    return Sources::FillChecked(batch, rows, out);
+  }
+
+  std::atomic<int>& stop_;
+};
+
+TEST(SetDecoder, EndsWithinABatch) {
+  const Model model = WithBatch(SmallTranslator().Make().value(), kSamples, Ops()).value();
+  const auto session = StartDecoding(model, Strategy{});
+  std::atomic<int> stop{0};
+  SetDecoderOptions options = Decoding(3);
+  options.on_progress = [](int64_t) { ADD_FAILURE() << "the batch was decoded to its end"; };
+  const auto decoded = DecodeSet(*session, StoppingSources(stop), options, &stop);
+  ASSERT_OK(decoded.status());
+  EXPECT_FALSE(decoded->has_value());
+}
+
 }  // namespace
 }  // namespace partita

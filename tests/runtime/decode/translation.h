@@ -39,7 +39,7 @@ class Sources : public BatchSource {
     return words;
   }
 
- private:
+ protected:
   absl::Status FillChecked(int64_t batch, Rows rows, const FieldBuffers& out) const override {
     for (int64_t row = rows.begin; row < rows.end; ++row) {
       std::vector<int32_t> words = Words(std::min(batch * rows_ + row, kSamples - 1));
@@ -51,6 +51,7 @@ class Sources : public BatchSource {
     return absl::OkStatus();
   }
 
+ private:
   const int64_t rows_;
   const std::vector<Field> fields_ = {{"source", DType::kI32, {kSource}}, {"source_lengths", DType::kI32, {}}};
 };
