@@ -282,12 +282,8 @@ def loss_of_one(arguments, folder):
     return loss_of(report) if code == 0 else (None, f"exit code {code}: {last_line(output)}")
 
 
-def loss_of_two(arguments, folder):
-    """The same of two ranks, which NCCL takes for ranks of two hosts."""
-    report = os.path.join(folder, "two.json")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+def wrong_of_two(arguments, report, port):
+    """What went wrong in each rank, if anything did."""
     ranks = []
     for rank in range(2):
         variables = environment(RANK=str(rank), WORLD_SIZE="2", LOCAL_RANK="0", MASTER_ADDR="127.0.0.1",
@@ -305,6 +301,16 @@ def loss_of_two(arguments, folder):
         SESSION.keep("rank {} {}".format(rank, " ".join(arguments)), output)
         if process.returncode != 0:
             wrong.append(f"rank {rank}: exit code {process.returncode}: {last_line(output)}")
+    return wrong
+
+
+def loss_of_two(arguments, folder):
+    """The same of two ranks, which NCCL takes for ranks of two hosts."""
+    report = os.path.join(folder, "two.json")
+    with socket.socket() as reserved:  # no other program gets the port before rank 0 listens there
+        reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        reserved.bind(("127.0.0.1", 0))
+        wrong = wrong_of_two(arguments, report, reserved.getsockname()[1])
     return (None, "; ".join(wrong)) if wrong else loss_of(report)
 
 

@@ -205,7 +205,9 @@ class RestartTest(TrainerCase):
         port = job.port_of(reserved)
         command = [TRAINER, "train", *RUN, *self.with_checkpoints("--save=" + self.path("resumed")), "--dp=2",
                    "--epochs=4", MLP]
-        torchrun = lambda rank: {"MASTER_PORT": port, "TORCHELASTIC_USE_AGENT_STORE": "True"}
+        # Rank 0 listens at the port after torchrun's, and that is the one that is reserved: any connection of another
+        # test may come from the next one.
+        torchrun = lambda rank: {"MASTER_PORT": str(int(port) - 1), "TORCHELASTIC_USE_AGENT_STORE": "True"}
         kubernetes = lambda rank: {"RANK": "", "WORLD_SIZE": "", "LOCAL_RANK": "", "PET_NNODES": "2",
                                    "PET_NODE_RANK": str(rank), "PET_MASTER_PORT": port, "MASTER_PORT": ""}
         for variables in (torchrun, kubernetes):
