@@ -49,7 +49,7 @@ class Hosts:
         return ["nsenter", f"--target={self._holders[host].pid}", *self._enter]
 
     def run(self, host, *command):
-        subprocess.run([*self.at(host), *command], check=True, capture_output=True, text=True, timeout=10)
+        subprocess.run([*self.at(host), *command], check=True, capture_output=True, text=True, timeout=60)
 
     def job(self, command, ranks, environment=None):
         """Of which the first half of the ranks live on the first host."""
@@ -86,11 +86,11 @@ class Hosts:
 
     def _hold(self, command):
         holder = subprocess.Popen([*command, "sleep", "600"], stderr=subprocess.PIPE, text=True)
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 60
         while not self._sleeps(holder.pid):
             if holder.poll() is not None or time.monotonic() > deadline:
                 holder.kill()
-                raise subprocess.SubprocessError(holder.communicate()[1] or "no namespace within 10 s")
+                raise subprocess.SubprocessError(holder.communicate()[1] or "no namespace within 60 s")
             time.sleep(0.01)
         self._holders.append(holder)
         self.namespaces.append(os.readlink(f"/proc/{holder.pid}/ns/net"))

@@ -36,7 +36,7 @@ class LibraryTest(unittest.TestCase):
         program = self.compiled(EXAMPLE, "-std=c99", "-pedantic")
         empty = os.path.join(self.folder, "empty")
         os.mkdir(empty)
-        done = subprocess.run([program], capture_output=True, text=True, timeout=60, cwd=empty,
+        done = subprocess.run([program], capture_output=True, text=True, timeout=300, cwd=empty,
                               env={"HOME": empty, "OMP_WAIT_POLICY": "passive"})
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         *progress, answer = done.stdout.splitlines()
@@ -55,7 +55,7 @@ class LibraryTest(unittest.TestCase):
                                  capture_output=True, text=True)
         self.assertEqual(trained.returncode, 0, trained.stderr)
         done = subprocess.run(["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", "4", program, GRAPH,
-                               json.dumps(settings), self.path("mpi")], capture_output=True, text=True, timeout=120)
+                               json.dumps(settings), self.path("mpi")], capture_output=True, text=True, timeout=300)
         self.assertEqual((done.returncode, done.stdout), (0, "4 steps on 4 ranks\n"), done.stderr)
         self.assertEqual(self.tensors_of("mpi"), self.tensors_of("threads"))
 

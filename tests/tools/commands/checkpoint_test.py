@@ -161,7 +161,7 @@ class CheckpointTest(TrainerCase):
              MLP], cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
             env=without_launchers())
         self.addCleanup(process.stderr.close)
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + PATIENCE
         while not os.path.isdir(self.path("c")) or not self.checkpoints():
             self.assertLess(time.monotonic(), deadline)
             time.sleep(0.05)

@@ -24,7 +24,7 @@ OTHERS = {
 
 
 def output_of(*command):
-    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
+    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=300).stdout
 
 
 def flags_of(program):

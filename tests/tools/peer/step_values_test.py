@@ -68,7 +68,7 @@ class StepValues(unittest.TestCase):
     def run_steps(self, *flags):
         return subprocess.run(["tools/peer/step_values", "run", "--precision=f64", f"--load={self.path('before')}",
                                f"--batches={self.path('batches')}", f"--output={self.path('values')}", *flags,
-                               self.path("graph.pb")], capture_output=True, text=True, timeout=60)
+                               self.path("graph.pb")], capture_output=True, text=True, timeout=300)
 
     def test_gradients_explain_the_update(self):
         done = self.run_steps()

@@ -73,7 +73,7 @@ class EqualityTest(TrainerCase):
         for address in ("::1", "[::1]"):
             with job.Job([*train, "--save=" + self.path("spread"), MLP], 2, without_launchers(),
                          lambda rank, address=address: {"MASTER_ADDR": address}) as ranks:
-                ranks.wait([0, 1], time.monotonic() + 60)
+                ranks.wait([0, 1], time.monotonic() + job.PATIENCE)
                 for rank in range(2):
                     self.assertEqual(ranks.processes[rank].returncode, 0, ranks.said(rank))
             with open(self.path("local"), "rb") as local, open(self.path("spread"), "rb") as spread:

@@ -62,20 +62,20 @@ class HostsTest(unittest.TestCase):
         sealed = os.path.join(self.folder, "sealed.json")
         for report, flags in (spread, []), (sealed, ["--tls"]):
             with self.start("--steps=6", "--report=" + report, *flags) as ranks:
-                ranks.wait(range(RANKS), time.monotonic() + 60)
+                ranks.wait(range(RANKS), time.monotonic() + job.PATIENCE)
                 for rank in range(RANKS):
                     self.assertEqual(ranks.processes[rank].returncode, 0, ranks.said(rank))
         self.assertEqual(self.losses(sealed), self.losses(spread))
         with job.Job([TRAINER, "train", "--mock-data", "--batch=8", "--ranks=1", "--threads=1", "--steps=6",
                       "--report=" + alone, MLP], 1) as one:
-            one.wait([0], time.monotonic() + 60)
+            one.wait([0], time.monotonic() + job.PATIENCE)
         self.assertGreater(len(self.losses(alone)), 0)
         for loss, expected in zip(self.losses(spread), self.losses(alone), strict=True):
             self.assertAlmostEqual(loss, expected, delta=1e-5 * expected)
         self.assertEqual(sorted(os.listdir(self.folder)), ["alone.json", "sealed.json", "spread.json"])
 
     def wait_for_training(self, ranks):
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + job.PATIENCE
         while "epoch 1" not in ranks.said(0):
             self.assertLess(time.monotonic(), deadline, ranks.said(0))
             time.sleep(0.02)
