@@ -26,8 +26,8 @@ absl::StatusOr<std::string> MakeTemporaryFolder() {
   if (error) parent = "/tmp";
   std::string folder = (parent / "partita-weights-XXXXXX").string();
   if (mkdtemp(folder.data()) != nullptr) return folder;
-  return Unavailable("{}: cannot make a folder for the weights: {}", parent.string(),
-                     std::generic_category().message(errno));
+  return ResourceExhausted("{}: cannot make a folder for the weights: {}; set TMPDIR to another", parent.string(),
+                           std::generic_category().message(errno));
 }
 
 // The type of the floating-point states.

@@ -16,8 +16,8 @@ namespace partita {
 // with the object.
 class ExportedWeights {
  public:
-  // kInvalidArgument: the graph of `spec` is no exported program, or not that of the model. kUnavailable and others:
-  // the file cannot be written, there is no room for it.
+  // kInvalidArgument: the graph of `spec` is no exported program, or not that of the model. kResourceExhausted
+  // and others: the file cannot be written, there is no room for it.
   static absl::StatusOr<ExportedWeights> Open(const RunSpec& spec, const Model& model, const Program& program);
 
   const CheckedFile& states() const { return states_; }

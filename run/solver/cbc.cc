@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <cerrno>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "run/solver/cbc_answer.h"
@@ -23,8 +25,14 @@ constexpr std::chrono::seconds kSoon(10);  // to start, and to write what it has
 class SolverFolder {
  public:
   static absl::StatusOr<SolverFolder> Make() {
-    std::string path = (std::filesystem::temp_directory_path() / "partita-cbc-XXXXXX").string();
-    if (mkdtemp(path.data()) == nullptr) return Unavailable("no folder {} for cbc can be made", path);
+    std::error_code error;
+    std::filesystem::path parent = std::filesystem::temp_directory_path(error);
+    if (error) parent = "/tmp";
+    std::string path = (parent / "partita-cbc-XXXXXX").string();
+    if (mkdtemp(path.data()) == nullptr) {
+      return ResourceExhausted("{}: cannot make a folder for cbc: {}; set TMPDIR to another", parent.string(),
+                               std::generic_category().message(errno));
+    }
     return SolverFolder(std::move(path));
   }
   SolverFolder(SolverFolder&& other) noexcept : path_(std::exchange(other.path_, "")) {}

@@ -89,6 +89,20 @@ TEST(CbcSolver, SaysThatItIsNotHere) {
   EXPECT_EQ(status.message(), "cbc does not start: No such file or directory; Debian's package coinor-cbc has it");
 }
 
+TEST_F(Cbc, NeedsAFolderForTemporaryFiles) {
+  const char* const before = std::getenv("TMPDIR");
+  const std::string folder = before == nullptr ? "" : before;
+  const auto solve = [&](const char* temporary) {
+    setenv("TMPDIR", temporary, 1);
+    return SolvePlacement(GraphOf({1, 2}, {{0, 1, 1}}), {2, kAll}, {}, solver_).status();
+  };
+  const absl::Status refused = solve("/proc");
+  EXPECT_TRUE(absl::IsResourceExhausted(refused)) << refused;
+  EXPECT_EQ(refused.message(), "/proc: cannot make a folder for cbc: No such file or directory; set TMPDIR to another");
+  EXPECT_TRUE(solve("/nowhere").ok());
+  before == nullptr ? unsetenv("TMPDIR") : setenv("TMPDIR", folder.c_str(), 1);
+}
+
 // A program of that name which does something else.
 absl::Status FailingWith(const std::string& script) {
   const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "failing";

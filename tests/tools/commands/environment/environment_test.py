@@ -12,6 +12,7 @@ import unittest
 from tests.tools.commands.trainer_case import LENET, MLP, TRAINER, TrainerCase, example, without_launchers
 
 BUILD_MODEL = os.path.abspath("tools/models/build_model")
+EXPORTED = os.path.abspath("tests/importer/models/language.pt2")
 
 # Values that changed what was computed or printed, or could.
 HOSTILE = {
@@ -188,6 +189,14 @@ class EnvironmentTest(TrainerCase):
         self.assertEqual(report["devices"][0]["threads"], 2)
         self.assertEqual({one["name"]: one["handling"] for one in report["variables"] if one["name"] in variables},
                          {name: found[name] for name in variables})
+
+    def test_a_folder_of_temporary_files_that_cannot_be_written_is_an_error_of_resources(self):
+        """And is not taken for a lost peer, after which a launcher would start all again."""
+        done = self.start("train", "--mock-data", "--steps=1", EXPORTED, variables={"TMPDIR": "/proc"})
+        self.assertEqual(done.returncode, 4, done.stderr)
+        self.assertIn("/proc: cannot make a folder for the weights: No such file or directory; set TMPDIR to another",
+                      done.stderr)
+        self.start("train", "--mock-data", "--steps=1", EXPORTED, variables={"TMPDIR": "/nowhere"}).check_returncode()
 
     def processors(self, **how):
         """The cores that `version` tells and the threads that a run takes by itself."""
