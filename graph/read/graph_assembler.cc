@@ -42,6 +42,7 @@ constexpr ForeignName kForeignNames[] = {
     {"linear", "matmul, then bias"},
     {"dense", "matmul, then bias"},
     {"fully_connected", "matmul, then bias"},
+    {"fc", "matmul, then bias"},
     {"gemm", "matmul, then bias"},
     {"addmm", "matmul, then bias"},
     {"mm", "matmul"},
@@ -88,11 +89,17 @@ constexpr ForeignName kForeignNames[] = {
     {"minimum", "maximum of both after scale by -1, then scale by -1"},
     {"clamp", "maximum with a constant, and scale by -1 for the upper bound"},
     {"clip", "maximum with a constant, and scale by -1 for the upper bound"},
-    {"where", "mul by a mask of 0 and 1, which is an input, and add"},
-    {"masked_fill", "mul by a mask of 0 and 1, which is an input, and add"},
+    {"where", "masked of x and c, plus masked of y and 1 - c"},
+    {"masked_fill", "masked of x and 1 - c, plus scale of c; c is 0 or 1"},
     {"pad", "padding of conv2d and the pools; elsewhere concat with a constant"},
     {"zero_pad2d", "padding of conv2d and the pools; elsewhere concat with a constant"},
     {"depthwise_conv2d", "conv2d with as many groups as channels"},
+    {"conv", "conv2d"},
+    {"convolution", "conv2d"},
+    {"conv_transpose2d", "conv2d of pixels that a matmul with a constant has spread"},
+    {"bias_add", "bias"},
+    {"add_bias", "bias"},
+    {"softplus", "relu of x, plus log1p of exp of -|x|"},
 };
 
 std::string OpSuggestion(const std::string& name, const OpRegistry& registry) {
