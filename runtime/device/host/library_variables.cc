@@ -45,6 +45,8 @@ constexpr LibraryVariable kVariables[] = {
     {"GLIBC_TUNABLES", kLibc, kDropped, "chooses among the functions of libm, and so the bits of results"},
 
     {"TCMALLOC_*", kTcmalloc, kKept, "concerns memory and time alone"},
+    {"MALLOCSTATS", kTcmalloc, kKept, "prints to standard error when the process ends"},
+    {"PERFTOOLS_VERBOSE", kTcmalloc, kKept, "prints to standard error"},
 
     {"OPENSSL_*", kOpenSsl, kKept, kTls},
     {"SSL_CERT_*", kOpenSsl, kKept, kTls},
