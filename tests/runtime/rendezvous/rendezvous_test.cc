@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "runtime/admission/socket.h"
 #include "runtime/admission/token.h"
 #include "runtime/rendezvous/rendezvous_client.h"
 #include "runtime/rendezvous/rendezvous_server.h"
@@ -29,7 +30,10 @@ class RendezvousTest : public testing::TestWithParam<bool> {
   static constexpr int kRanks = 3;
 
   void SetUp() override {
+    Endpoint rendezvous{"127.0.0.1"};
+    reserved_ = *ReservePort(rendezvous);
     RendezvousServer::Options options;
+    options.port = rendezvous.port;
     options.ranks = kRanks;
     options.token = "secret";
     options.tls = GetParam();
@@ -92,6 +96,7 @@ class RendezvousTest : public testing::TestWithParam<bool> {
     return ended;
   }
 
+  Socket reserved_;  // keeps the port while no server listens there
   std::unique_ptr<RendezvousServer> server_;
   std::mutex mutex_;
   std::vector<absl::Status> failures_;
