@@ -144,7 +144,11 @@ absl::StatusOr<Socket> ReservePort(Endpoint& endpoint) {
   // The port may still have connections of a job that has ended, and be reserved by a socket that does not listen.
   const int on = 1;
   setsockopt(socket.descriptor(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-  if (bind(socket.descriptor(), addresses->ai_addr, addresses->ai_addrlen) != 0) return SystemError("bind");
+  if (bind(socket.descriptor(), addresses->ai_addr, addresses->ai_addrlen) != 0) {
+    if (errno == EADDRNOTAVAIL) return InvalidArgument("{} is no address of this machine", endpoint.address);
+    if (errno == EACCES) return InvalidArgument("port {} is for privileged users only", endpoint.port);
+    return SystemError("bind");
+  }
   sockaddr_storage bound{};
   socklen_t size = sizeof(bound);
   if (getsockname(socket.descriptor(), reinterpret_cast<sockaddr*>(&bound), &size) != 0) {

@@ -49,9 +49,13 @@ class Server : public RendezvousServer {
                            {options_.strangers, options_.handshake_timeout},
                            [this](Guest guest) { TakeOver(std::move(guest)); });
     if (absl::IsResourceExhausted(door.status())) return WithContext("the rendezvous of rank 0", door.status());
+    const std::string place = HostAndPort({options_.address, options_.port});
+    if (absl::IsInvalidArgument(door.status())) {
+      return WithContext("rank 0 cannot serve the rendezvous on " + place, door.status());
+    }
     if (!door.ok()) {
-      return Unavailable("rank 0 cannot serve the rendezvous on {}; is the port taken? ({})",
-                         HostAndPort({options_.address, options_.port}), std::string(door.status().message()));
+      return Unavailable("rank 0 cannot serve the rendezvous on {}; is the port taken? ({})", place,
+                         std::string(door.status().message()));
     }
     door_ = *std::move(door);
     thread_ = std::thread([this] {

@@ -27,7 +27,8 @@ class RendezvousServer {
     size_t strangers = 64;  // at a time: Door::Limits
   };
 
-  // kUnavailable: the port is taken.
+  // kUnavailable: the port is taken. kInvalidArgument: this machine does not have the address, or the port is for
+  // privileged users.
   static absl::StatusOr<std::unique_ptr<RendezvousServer>> Start(const Options& options);
   virtual ~RendezvousServer() = default;  // ends all streams
 

@@ -254,6 +254,17 @@ TEST_P(RendezvousTest, ATakenPortIsNamed) {
   EXPECT_TRUE(Says(second.status(), std::to_string(server_->port()))) << second.status();
 }
 
+// Which is no lost peer: to start again would bring the same.
+TEST_P(RendezvousTest, AnAddressOfAnotherMachineIsWrong) {
+  RendezvousServer::Options options;
+  options.address = "240.0.0.1";
+  options.port = 29500;
+  const absl::Status status = RendezvousServer::Start(options).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(status.message(),
+            "rank 0 cannot serve the rendezvous on 240.0.0.1:29500: 240.0.0.1 is no address of this machine");
+}
+
 INSTANTIATE_TEST_SUITE_P(All, RendezvousTest, testing::Bool(),
                          [](const auto& info) { return info.param ? "tls" : "plain"; });
 
