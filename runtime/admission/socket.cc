@@ -147,6 +147,9 @@ absl::StatusOr<Socket> ReservePort(Endpoint& endpoint) {
   if (bind(socket.descriptor(), addresses->ai_addr, addresses->ai_addrlen) != 0) {
     if (errno == EADDRNOTAVAIL) return InvalidArgument("{} is no address of this machine", endpoint.address);
     if (errno == EACCES) return InvalidArgument("port {} is for privileged users only", endpoint.port);
+    if (errno == EADDRINUSE && endpoint.port != 0) {
+      return absl::AlreadyExistsError(fmt::format("bind: {}", std::strerror(EADDRINUSE)));
+    }
     return SystemError("bind");
   }
   sockaddr_storage bound{};

@@ -72,7 +72,8 @@ absl::StatusOr<Endpoint> EndpointOf(const std::string& text);
 std::string HostAndPort(const Endpoint& endpoint);
 
 // Listens on endpoint.port, or on a free port if that is 0; sets endpoint.port. Neither the listener nor what
-// AcceptFrom returns blocks.
+// AcceptFrom returns blocks. kAlreadyExists: a listener or a connection has the port that was given. kInvalidArgument:
+// this machine does not have the address, or the port is for privileged users.
 absl::StatusOr<Socket> ListenAt(Endpoint& endpoint);
 
 // Reserves a free port for a process that is yet to listen there: while the socket is open the kernel assigns the port

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "runtime/admission/door.h"
+#include "runtime/admission/socket.h"
 #include "runtime/base/exhaustion.h"
 #include "runtime/base/status.h"
 #include "runtime/rendezvous/control_stream.h"
@@ -27,6 +28,10 @@ using Clock = std::chrono::steady_clock;
 
 // Between two checks of deadlines.
 constexpr std::chrono::milliseconds kTick(50);
+
+// For connections of other programs to leave the port: Linux keeps an ended one for a minute.
+constexpr std::chrono::seconds kConnectionsOfOthers(70);
+constexpr std::chrono::milliseconds kBetweenTries(100);
 
 // One thread serves all ranks. The door's thread only hands over who has proved that it knows the token.
 class Server : public RendezvousServer {
@@ -45,9 +50,7 @@ class Server : public RendezvousServer {
   }
 
   absl::Status Listen() {
-    auto door = Door::Open({options_.address, options_.port}, RendezvousIdentity(options_.token, 0, options_.tls),
-                           {options_.strangers, options_.handshake_timeout},
-                           [this](Guest guest) { TakeOver(std::move(guest)); });
+    auto door = OpenDoor();
     if (absl::IsResourceExhausted(door.status())) return WithContext("the rendezvous of rank 0", door.status());
     const std::string place = HostAndPort({options_.address, options_.port});
     if (absl::IsInvalidArgument(door.status())) {
@@ -76,6 +79,21 @@ class Server : public RendezvousServer {
   }
 
  private:
+  // Waits where no process listens at the port, but another program's connection comes from it. So it may be under
+  // torchrun, whose ranks meet at the port after a free one: connect() assigns these ports.
+  absl::StatusOr<std::unique_ptr<Door>> OpenDoor() {
+    const Endpoint here{options_.address, options_.port};
+    const Clock::time_point end = Clock::now() + kConnectionsOfOthers;
+    while (true) {
+      auto door = Door::Open(here, RendezvousIdentity(options_.token, 0, options_.tls),
+                             {options_.strangers, options_.handshake_timeout},
+                             [this](Guest guest) { TakeOver(std::move(guest)); });
+      if (!absl::IsAlreadyExists(door.status()) || Clock::now() > end) return door;
+      if (ConnectTo(here, Clock::now() + std::chrono::seconds(1)).ok()) return door;
+      std::this_thread::sleep_for(kBetweenTries);
+    }
+  }
+
   // One that knows the token. Its rank counts once it has joined.
   struct Connection {
     Connection(Socket socket, Clock::time_point deadline) : stream(std::move(socket)), deadline(deadline) {}

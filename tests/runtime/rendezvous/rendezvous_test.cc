@@ -254,6 +254,33 @@ TEST_P(RendezvousTest, ATakenPortIsNamed) {
   EXPECT_TRUE(Says(second.status(), std::to_string(server_->port()))) << second.status();
 }
 
+// A connection of another program comes from the port, as connect() may choose it.
+TEST_P(RendezvousTest, APortThatAConnectionHasIsWaitedFor) {
+  Endpoint peer{"127.0.0.1"};
+  const Socket listener = *ListenAt(peer);
+  const int connection = socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof(address);
+  ASSERT_EQ(bind(connection, reinterpret_cast<sockaddr*>(&address), size), 0);
+  ASSERT_EQ(getsockname(connection, reinterpret_cast<sockaddr*>(&address), &size), 0);
+  RendezvousServer::Options options;
+  options.port = ntohs(address.sin_port);
+  address.sin_port = htons(static_cast<uint16_t>(peer.port));
+  ASSERT_EQ(connect(connection, reinterpret_cast<sockaddr*>(&address), size), 0);
+  const linger at_once{1, 0};  // it leaves the port when it is closed, not a minute later
+  ASSERT_EQ(setsockopt(connection, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once)), 0);
+  std::thread end([&] {
+    std::this_thread::sleep_for(milliseconds(200));
+    close(connection);
+  });
+  const auto server = RendezvousServer::Start(options);
+  end.join();
+  ASSERT_TRUE(server.ok()) << server.status();
+  EXPECT_EQ((*server)->port(), options.port);
+}
+
 // Which is no lost peer: to start again would bring the same.
 TEST_P(RendezvousTest, AnAddressOfAnotherMachineIsWrong) {
   RendezvousServer::Options options;
