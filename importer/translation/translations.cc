@@ -21,6 +21,8 @@ const Translations& AllTranslations() {
     AddSamples(*all);
     AddEinsum(*all);
     AddSelection(*all);
+    AddParts(*all);
+    AddRearranged(*all);
     return all;
   }();
   return translations;

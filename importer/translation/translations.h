@@ -35,6 +35,8 @@ void AddReductions(Translations& translations);   // reductions.cc
 void AddSamples(Translations& translations);      // samples.cc
 void AddEinsum(Translations& translations);       // einsum.cc
 void AddSelection(Translations& translations);    // selection.cc
+void AddParts(Translations& translations);        // parts.cc
+void AddRearranged(Translations& translations);   // rearranged.cc
 
 }  // namespace partita::torch_export
 
