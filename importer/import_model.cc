@@ -13,6 +13,7 @@
 #include "graph/value/node_name.h"
 #include "importer/added_loss.h"
 #include "importer/onnx/onnx_program.h"
+#include "importer/program/united_samples.h"
 #include "importer/translation/moves.h"
 #include "importer/translation/translations.h"
 #include "runtime/base/file_name.h"
@@ -52,11 +53,16 @@ std::map<std::string, std::string> RootsOf(const ExportedProgram& program) {
 }
 
 // What the losses and metrics need, writes into memory that is read behind them included. Steps of counters, checks of
-// sizes and masks that nothing reads are not among it.
+// sizes, tensors without elements and masks that nothing reads are not among it.
 std::vector<bool> NeededNodes(const ExportedProgram& program, const std::vector<std::string>& results) {
   const std::map<std::string, std::string> roots = RootsOf(program);
   std::set<std::string> needed, needed_roots;
+  const auto has_elements = [&program](const std::string& name) {
+    const auto meta = program.tensors.find(name);
+    return meta == program.tensors.end() || !meta->second.empty();
+  };
   const auto need = [&](const std::string& name) {
+    if (!has_elements(name)) return;
     needed.insert(name);
     const auto root = roots.find(name);
     needed_roots.insert(root == roots.end() ? name : root->second);
@@ -68,7 +74,8 @@ std::vector<bool> NeededNodes(const ExportedProgram& program, const std::vector<
     const std::string written = Written(node);
     const auto root = roots.find(written);
     nodes[i] = std::ranges::any_of(node.outputs, [&](const std::string& name) { return needed.contains(name); }) ||
-               (!written.empty() && needed_roots.contains(root == roots.end() ? written : root->second));
+               (!written.empty() && has_elements(written) &&
+                needed_roots.contains(root == roots.end() ? written : root->second));
     if (nodes[i]) std::ranges::for_each(ReadsOf(node), need);
   }
   return nodes;
@@ -162,7 +169,9 @@ absl::Status TranslateNode(Translator& translator, const torch_export::Node& nod
     // What depends on how many samples there are is computed with the batch.
     if (folded.ok() || translate == nullptr || !Written(node).empty()) return folded;
   }
-  if (translate == nullptr) return InvalidArgument("there is no translation of this op");
+  if (translate == nullptr)
+    return InvalidArgument(
+        "there is no translation of this op; write the module with ops that docs/guide/pytorch.md (5) lists");
   if (node.outputs.empty() || node.outputs[0].empty()) return InvalidArgument("its result is no tensor");
   if (!translator.IsKnown(node.outputs[0])) return InvalidArgument("its result has no sizes");
   RETURN_IF_ERROR(SpreadConstants(translator, node));
@@ -395,6 +404,7 @@ absl::StatusOr<ImportedModel> ImportModel(const std::string& path, const OpRegis
   ImportedModel imported;
   ASSIGN_OR_RETURN(imported.program,
                    IsOnnx(path) ? onnx::ReadOnnxProgram(path, options.frozen_statistics) : ReadExportedProgram(path));
+  UniteSamples(imported.program);
   ExportedProgram& program = imported.program;
   RETURN_IF_ERROR(CheckPredictions(program, registry));
   std::optional<AddedLoss> added;

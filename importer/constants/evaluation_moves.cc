@@ -257,6 +257,11 @@ Evaluation::One Evaluation::Repeat() {
     return InvalidArgument("it repeats {}", ToString(self.shape));
   }
   const size_t more = meta().sizes.size() - self.shape.size();
+  for (size_t d = 0; d < self.shape.size(); ++d) {
+    if (self.shape[d] != 1 && !meta().sizes[more + d].symbol.empty()) {
+      return InvalidArgument("it repeats {} elements for each sample", self.shape[d]);
+    }
+  }
   return Taken(self, [&](const IntList& at) {
     IntList from;
     for (size_t d = 0; d < self.shape.size(); ++d) from.push_back(at[more + d] % self.shape[d]);

@@ -501,6 +501,10 @@ Shape TensorMeta::shape() const {
   return shape;
 }
 
+bool TensorMeta::empty() const {
+  return std::ranges::any_of(sizes, [](const Size& size) { return size.value == 0 && size.symbol.empty(); });
+}
+
 absl::StatusOr<ExportedProgram> ReadExportedProgram(const std::string& path) {
   ASSIGN_OR_RETURN(const auto members, MembersOfZip(path));
   std::string folder;

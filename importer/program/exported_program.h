@@ -35,6 +35,7 @@ struct TensorMeta {
   bool requires_grad = true;  // of a parameter: training changes it
 
   Shape shape() const;
+  bool empty() const;  // it has no elements
 };
 
 // The names of values that an argument is; optional ones are "".

@@ -74,18 +74,21 @@ absl::StatusOr<Indexing> IndexingOf(Translator& translator, const std::string& s
   return indexing;
 }
 
-// Rows of a matrix at places that an input names.
+// Rows, and what of more dimensions is in a row, at places that an input names.
 absl::Status RowsAt(Translator& translator, const Node& node, const std::string& self, const std::string& index) {
   const std::string& name = node.outputs[0];
   const size_t rank = translator.SizesOf(self).size();
-  if (rank > 2) return InvalidArgument("it takes rows of {} dimensions at places that an input names", rank);
   ASSIGN_OR_RETURN(Imported table, translator.GetParameter(self, InOrder(rank), Beginning::kTable));
-  if (rank == 1) {
-    ASSIGN_OR_RETURN(table.node, translator.Add(name + ".table", "reshape", {table.node},
-                                                {{"shape", Shape{translator.ShapeOf(table.node)[0], 1}}}));
+  if (const Shape shape = translator.ShapeOf(table.node); rank != 2) {
+    const Shape rows = {-1, Elements(shape) / shape[0]};
+    ASSIGN_OR_RETURN(table.node, translator.Add(name + ".table", "reshape", {table.node}, {{"shape", rows}}));
   }
   ASSIGN_OR_RETURN(Imported ids, translator.Get(index));
   ASSIGN_OR_RETURN(ids, translator.In(ids, InOrder(ids.rank()), name));
+  if (const Shape shape = translator.ShapeOf(ids.node); shape.size() > 2) {
+    ASSIGN_OR_RETURN(ids.node, translator.Add(name + ".ids", "reshape", {ids.node},
+                                              {{"shape", Shape{-1, Elements(shape) / shape[0]}}}));
+  }
   ASSIGN_OR_RETURN(std::string rows, translator.Add(name + ".rows", "embedding", {table.node, ids.node}));
   ASSIGN_OR_RETURN(rows, translator.Reshape(rows, translator.SizesOf(name), name));
   translator.Bind(name, {std::move(rows), InOrder(translator.SizesOf(name).size())});
@@ -117,16 +120,13 @@ absl::Status RowsOf(Translator& translator, const std::string& self, const Index
 // Elements of a dimension at places that an input names, [..., places]: each is the sum of all, of which the others
 // count as 0.
 absl::Status PickedAt(Translator& translator, const std::string& self, const std::string& index, int dimension,
-                      const Order& result, const std::string& name) {
+                      const std::string& name) {
   constexpr int64_t kMostPlaces = 64;
   ASSIGN_OR_RETURN(Imported x, translator.Whole(self, name));
   ASSIGN_OR_RETURN(x, translator.In(x, WithLast(InOrder(x.rank()), dimension), name));
   ASSIGN_OR_RETURN(Imported at, translator.Get(index));
-  if (at.rank() == x.rank()) {
-    ASSIGN_OR_RETURN(at, translator.In(at, WithLast(InOrder(at.rank()), dimension), name));
-  }
+  ASSIGN_OR_RETURN(at, translator.In(at, WithLast(InOrder(at.rank()), dimension), name));
   Shape shape = translator.ShapeOf(x.node), places = translator.ShapeOf(at.node);
-  if (at.rank() + 1 == x.rank()) places.push_back(1);
   if (places.size() != shape.size() || shape.back() > kMostSelected) {
     return InvalidArgument("its index has {} dimensions, and it takes from {}", places.size(), ToString(shape));
   }
@@ -145,14 +145,48 @@ absl::Status PickedAt(Translator& translator, const std::string& self, const std
   Formula f(translator, name);
   const std::string each = f.Kept([&] { return translator.Values(name + ".each", DType::kF32, {all}, numbers); });
   const std::string chosen = f.Compared("eq", f("reshape", {f.Floats(at.node)}, {{"shape", one}}), each);
-  const std::string of = f("masked", {f("reshape", {x.node}, {{"shape", rows}}), chosen});
-  std::string y = f("sum", {of}, {{"axes", IntList{static_cast<int64_t>(rows.size()) - 1}}});
-  Order order = x.order;
-  if (result.size() < order.size()) {
-    y = f("reshape", {y}, {{"shape", Shape(places.begin(), places.end() - 1)}});
-    order = result;
+  const std::string of = f("masked", {f("reshape", {f.Floats(x.node)}, {{"shape", rows}}), chosen});
+  return Bound(f, f("sum", {of}, {{"axes", IntList{static_cast<int64_t>(rows.size()) - 1}}}), x.order);
+}
+
+// Whether the first of two indices is each sample's number, [n] or [n,1], and the second has as many places of each.
+bool CountsSamples(Translator& translator, const std::string& self, const std::vector<std::string>& names) {
+  const Constant* const samples = translator.ConstantOf(names[0]);
+  const Size &all = translator.SizeOf(self, 0), &taken = translator.SizeOf(names[1], 0);
+  const size_t rank = translator.SizesOf(names[1]).size();
+  if (samples == nullptr || rank < 1 || rank > 2 || translator.SizesOf(names[0]).size() != rank ||
+      translator.SizesOf(self).size() < 2 || all.value != taken.value || all.symbol != taken.symbol) {
+    return false;
   }
-  return Bound(f, y, std::move(order));
+  if (samples->counts_samples != 0) return samples->counts_samples == 1 && samples->varies[0];
+  const std::vector<double> values = samples->values();
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (values[i] != static_cast<double>(i)) return false;
+  }
+  return static_cast<int64_t>(values.size()) == all.value && samples->shape[0] == all.value;
+}
+
+// x[arange(n), places] of x [n,t,...]: of each sample the elements at its places, [n] or [n,k], by matrices of 0 and 1.
+absl::Status OfEachSample(Translator& translator, const std::string& self, const std::string& index,
+                          const std::string& name) {
+  ASSIGN_OR_RETURN(Imported x, translator.Whole(self, name));
+  ASSIGN_OR_RETURN(x, translator.In(x, InOrder(x.rank()), name));
+  ASSIGN_OR_RETURN(Imported at, translator.Get(index));
+  ASSIGN_OR_RETURN(at, translator.In(at, InOrder(at.rank()), name));
+  const Shape shape = translator.ShapeOf(x.node);
+  const int64_t all = shape[1], taken = at.rank() == 1 ? 1 : translator.ShapeOf(at.node)[1];
+  std::vector<double> numbers(static_cast<size_t>(all));
+  std::iota(numbers.begin(), numbers.end(), 0);
+  Formula f(translator, name);
+  const std::string each = f.Kept([&] { return translator.Values(name + ".each", DType::kF32, {all}, numbers); });
+  std::string places = f("reshape", {f.Floats(at.node)}, {{"shape", Shape{-1, taken, 1}}});
+  const std::string from_the_end = f.Compared("lt", places, f.Number(0, places));
+  places = f("add", {places, f.Times(from_the_end, static_cast<double>(all))});
+  const Shape rows = {-1, all, Elements(shape) / shape[0] / all};
+  const std::string y =
+      f("batch_matmul", {f.Compared("eq", places, each), f("reshape", {f.Floats(x.node)}, {{"shape", rows}})});
+  const std::vector<Size>& sizes = translator.SizesOf(name);
+  return Bound(f, f.Kept([&] { return translator.Reshape(y, sizes, name); }), InOrder(sizes.size()));
 }
 
 absl::Status Index(Translator& translator, const Node& node) {
@@ -166,13 +200,8 @@ absl::Status Index(Translator& translator, const Node& node) {
   if (names->names.size() == 1 && translator.ConstantOf(names->names[0]) == nullptr) {
     return RowsAt(translator, node, self, names->names[0]);
   }
-  // x[arange(n), labels]
   if (names->names.size() == 2 && translator.ConstantOf(names->names[1]) == nullptr) {
-    const Constant* const samples = translator.ConstantOf(names->names[0]);
-    if (samples != nullptr && samples->counts_samples && samples->shape.size() == 1 &&
-        translator.SizesOf(self).size() == 2) {
-      return PickedAt(translator, self, names->names[1], 1, InOrder(1), name);
-    }
+    if (CountsSamples(translator, self, names->names)) return OfEachSample(translator, self, names->names[1], name);
   }
   ASSIGN_OR_RETURN(const Indexing indexing, IndexingOf(translator, self, names->names));
   if (indexing.samples < 0 && indexing.place == 0 && indexing.indexed == InOrder(indexing.indexed.size()) &&
@@ -229,6 +258,26 @@ absl::Status Index(Translator& translator, const Node& node) {
   return absl::OkStatus();
 }
 
+// The places of a constant index that takes the same ones of all rows along a dimension; empty: it is another index.
+std::vector<int64_t> SameAlongOthers(Translator& translator, const std::string& self, const std::string& index,
+                                     int dimension) {
+  const Constant* const places = translator.ConstantOf(index);
+  if (places == nullptr || places->counts_samples != 0) return {};
+  for (size_t d = 0; d < places->shape.size(); ++d) {
+    const Size &of = translator.SizeOf(self, d), &taken = translator.SizeOf(index, d);
+    if (static_cast<int>(d) != dimension && (of.value != taken.value || of.symbol != taken.symbol)) return {};
+  }
+  const Constant rows = places->Permuted(WithLast(InOrder(places->shape.size()), dimension));
+  const std::vector<double> values = rows.values();
+  const auto taken = static_cast<size_t>(rows.shape.back());
+  for (size_t i = taken; i < values.size(); ++i) {
+    if (values[i] != values[i - taken]) return {};
+  }
+  std::vector<int64_t> indices;
+  for (size_t i = 0; i < taken && i < values.size(); ++i) indices.push_back(AsInteger(values[i]));
+  return indices;
+}
+
 // Along the last dimension: from a constant that is the same along the others, at places that an input names; or from
 // data at constant places, which may differ from row to row.
 absl::Status Gather(Translator& translator, const Node& node) {
@@ -240,7 +289,13 @@ absl::Status Gather(Translator& translator, const Node& node) {
   ASSIGN_OR_RETURN(const int dimension, DimensionOf(IntegerOf(node, "dim", 0), rank));
   if (rank == 1) return RowsAt(translator, node, self, index);
   const bool fixed = translator.ConstantOf(self) != nullptr || translator.ConstantOf(index) != nullptr;
-  if (!fixed && dimension > 0) return PickedAt(translator, self, index, dimension, InOrder(rank), name);
+  if (!fixed && dimension > 0) return PickedAt(translator, self, index, dimension, name);
+  if (const std::vector<int64_t> indices = SameAlongOthers(translator, self, index, dimension); !indices.empty()) {
+    ASSIGN_OR_RETURN(const Imported value, translator.Get(self));
+    ASSIGN_OR_RETURN(Imported taken, Taken(translator, value, dimension, indices, name));
+    translator.Bind(name, std::move(taken));
+    return absl::OkStatus();
+  }
   if (rank < 2 || dimension != static_cast<int>(rank) - 1)
     return InvalidArgument("it gathers along dimension {}", dimension);
   const auto same = [](const Constant& constant, size_t last) {  // along the dimensions before the last ones
@@ -298,6 +353,7 @@ absl::Status IndexSelect(Translator& translator, const Node& node) {
   ASSIGN_OR_RETURN(const std::string self, TensorOf(node, "self"));
   ASSIGN_OR_RETURN(const std::string index, TensorOf(node, "index"));
   const Constant* const constant = translator.ConstantOf(index);
+  if (constant == nullptr && IntegerOf(node, "dim", 0) == 0) return RowsAt(translator, node, self, index);
   if (constant == nullptr || constant->counts_samples != 0) {
     return InvalidArgument("its index depends on inputs, or on the batch");
   }

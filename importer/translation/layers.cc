@@ -354,8 +354,8 @@ absl::Status Attention(Translator& translator, const Node& node) {
     ASSIGN_OR_RETURN(const std::string tensor, TensorOf(node, argument));
     ASSIGN_OR_RETURN(Imported value, translator.Whole(tensor, name));
     const size_t rank = value.rank();
-    if (rank < 3 || (rank != 4 && !OptionalTensorOf(node, "attn_mask").empty())) {
-      return InvalidArgument("{} has {} dimensions; expected 4", argument, rank);
+    if (rank < 3 || (rank > 4 && !OptionalTensorOf(node, "attn_mask").empty())) {
+      return InvalidArgument("{} has {} dimensions; expected 3 or 4", argument, rank);
     }
     order = InOrder(rank);
     if (rank > 3) std::swap(order[rank - 3], order[rank - 2]);
@@ -370,9 +370,12 @@ absl::Status Attention(Translator& translator, const Node& node) {
     }
     inputs.push_back(value.node);
   }
-  ASSIGN_OR_RETURN(const Mask mask,
-                   MaskOf(translator, node, translator.ShapeOf(inputs[0]), translator.ShapeOf(inputs[1])));
+  ASSIGN_OR_RETURN(Mask mask, MaskOf(translator, node, translator.ShapeOf(inputs[0]), translator.ShapeOf(inputs[1])));
   if (!mask.bias.empty()) {
+    if (const Shape own = translator.ShapeOf(mask.bias); shape.size() == 3 && own.size() == 3) {  // of the one head
+      ASSIGN_OR_RETURN(
+          mask.bias, translator.Add(name + ".bias", "reshape", {mask.bias}, {{"shape", Shape{-1, 1, own[1], own[2]}}}));
+    }
     inputs.emplace_back();  // no lengths
     inputs.push_back(mask.bias);
   }

@@ -242,8 +242,18 @@ absl::Status LayerNorm(Translator& translator, const Node& node) {
   ASSIGN_OR_RETURN(x, translator.In(x, WithLast(x.order, static_cast<int>(x.rank()) - 1), name));
   ASSIGN_OR_RETURN(const std::string gamma, OfNorm(translator, node, "weight", normalized[0], 1));
   ASSIGN_OR_RETURN(const std::string beta, OfNorm(translator, node, "bias", normalized[0], 0));
-  ASSIGN_OR_RETURN(
-      x.node, translator.Add(name, "layer_norm", {x.node, gamma, beta}, {{"epsilon", NumberOf(node, "eps", 1e-5)}}));
+  Shape whole = translator.ShapeOf(x.node);
+  const bool joined = whole.size() > 4;
+  if (joined) {
+    const Shape rows = {-1, Elements(whole) / whole[0] / whole.back(), whole.back()};
+    ASSIGN_OR_RETURN(x.node, translator.Add(name + ".rows", "reshape", {x.node}, {{"shape", rows}}));
+  }
+  ASSIGN_OR_RETURN(x.node, translator.Add(joined ? name + ".norm" : name, "layer_norm", {x.node, gamma, beta},
+                                          {{"epsilon", NumberOf(node, "eps", 1e-5)}}));
+  if (joined) {
+    whole[0] = -1;
+    ASSIGN_OR_RETURN(x.node, translator.Add(name, "reshape", {x.node}, {{"shape", whole}}));
+  }
   translator.Bind(name, std::move(x));
   return absl::OkStatus();
 }

@@ -127,7 +127,7 @@ absl::Status Select(Translator& translator, const Node& node) {
   return absl::OkStatus();
 }
 
-// chunk, split, split_with_sizes, unbind: the results' sizes say where.
+// chunk, split, split_with_sizes, tensor_split, unbind: the results' sizes say where.
 absl::Status Split(Translator& translator, const Node& node) {
   ASSIGN_OR_RETURN(const std::string self, TensorOf(node, "self"));
   ASSIGN_OR_RETURN(const Imported value, translator.Get(self));
@@ -180,6 +180,7 @@ void AddParts(Translations& translations) {
                        {"chunk", Split},
                        {"split", Split},
                        {"split_with_sizes", Split},
+                       {"tensor_split", Split},
                        {"unbind", Split},
                        {"glu", GatedLinear}});
 }

@@ -18,6 +18,15 @@ Places PlacesOf(Formula& f, const std::vector<Size>& sizes) {
   return {f.Numbers(sizes[sizes.size() - 2], 2, 0), f.Numbers(sizes[sizes.size() - 1], 2, 1)};
 }
 
+// As many numbers as a multiple of the batch, from one on that may be such a multiple.
+absl::Status Range(Translator& translator, const Node& node) {
+  Formula f(translator, node.outputs[0]);
+  const std::vector<Size>& sizes = translator.SizesOf(f.name());
+  if (sizes.size() != 1) return InvalidArgument("its result has {} dimensions; expected 1", sizes.size());
+  const std::string numbers = f.Times(f.Numbers(sizes[0], 1, 0), NumberOf(node, "step", 1));
+  return Bound(f, f("add", {numbers, f.Argument(node, "start", numbers)}), InOrder(1));
+}
+
 absl::Status Identity(Translator& translator, const Node& node) {
   Formula f(translator, node.outputs[0]);
   const std::vector<Size>& sizes = translator.SizesOf(f.name());
@@ -138,7 +147,8 @@ absl::Status Distances(Translator& translator, const Node& node) {
 }  // namespace
 
 void AddSamples(Translations& translations) {
-  translations.insert({{"eye", Identity},
+  translations.insert({{"arange", Range},
+                       {"eye", Identity},
                        {"tril", Triangle},
                        {"triu", Triangle},
                        {"diagonal", Diagonal},

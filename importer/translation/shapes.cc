@@ -221,19 +221,21 @@ absl::Status Concatenate(Translator& translator, const Node& node) {
   const auto found = node.arguments.find("tensors");
   const auto* const tensors = found == node.arguments.end() ? nullptr : std::get_if<TensorNames>(&found->second);
   if (tensors == nullptr || tensors->names.empty()) return InvalidArgument("it has no tensors");
-  std::vector<std::string> nodes;
+  std::vector<std::string> nodes, names = tensors->names;
   Order order;
-  for (const std::string& tensor : tensors->names) {  // constants lie as the first of the others does
+  std::erase_if(names, [&translator](const std::string& tensor) { return translator.MetaOf(tensor).empty(); });
+  for (const std::string& tensor : names) {  // constants lie as the first of the others does
     if (!order.empty() || translator.ConstantOf(tensor) != nullptr) continue;
     ASSIGN_OR_RETURN(const Imported value, translator.Get(tensor));
     order = value.order;
   }
   if (order.empty()) order = InOrder(translator.SizesOf(name).size());
-  for (const std::string& tensor : tensors->names) {
+  for (const std::string& tensor : names) {
     ASSIGN_OR_RETURN(Imported value, translator.Whole(tensor, name));
     ASSIGN_OR_RETURN(value, translator.In(value, order, name));
     nodes.push_back(value.node);
   }
+  if (nodes.empty()) return InvalidArgument("it joins no elements");
   ASSIGN_OR_RETURN(const int dimension, DimensionOf(IntegerOf(node, "dim", 0), order.size()));
   if (nodes.size() == 1) {
     translator.Bind(name, {nodes[0], order});
@@ -253,6 +255,7 @@ absl::StatusOr<Imported> Expanded(Translator& translator, Imported value, const 
   Shape shape(sizes.size() - value.rank(), 1);
   const Shape own = translator.ShapeOf(value.node);
   for (const int64_t size : own) shape.push_back(size);
+  const DType type = translator.TypeOf(value.node);
   IntList axes, counts;
   Shape kept;
   std::vector<size_t> along_batch;
@@ -275,6 +278,9 @@ absl::StatusOr<Imported> Expanded(Translator& translator, Imported value, const 
     if (batched) kept[0] = -1;
     ASSIGN_OR_RETURN(value.node, translator.Add(name + ".kept", "reshape", {value.node}, {{"shape", kept}}));
   }
+  if (!axes.empty() || !along_batch.empty()) {
+    ASSIGN_OR_RETURN(value.node, translator.AsFloats(value.node, name));
+  }
   if (!axes.empty()) {
     ASSIGN_OR_RETURN(value.node,
                      translator.Add(name + ".expanded", "expand", {value.node}, {{"axes", axes}, {"sizes", counts}}));
@@ -283,6 +289,7 @@ absl::StatusOr<Imported> Expanded(Translator& translator, Imported value, const 
     ASSIGN_OR_RETURN(const std::string zeros, translator.ZerosAlong(sizes[d], sizes.size(), d, name));
     ASSIGN_OR_RETURN(value.node, translator.Add(name, "add", {value.node, zeros}));
   }
+  ASSIGN_OR_RETURN(value.node, AsType(translator, value.node, type, name + ".integers"));
   return Imported{std::move(value.node), InOrder(sizes.size())};
 }
 
@@ -294,6 +301,29 @@ absl::Status Expand(Translator& translator, const Node& node) {
   ASSIGN_OR_RETURN(value, Expanded(translator, std::move(value), translator.SizesOf(name), name));
   translator.Bind(name, std::move(value));
   return absl::OkStatus();
+}
+
+// A value in PyTorch's order with copies of dimension d one behind the other, as many for each sample as `to` says.
+absl::StatusOr<Imported> CopiedForSamples(Translator& translator, Imported value, size_t d, const Size& to,
+                                          const std::string& name) {
+  Shape shape = translator.ShapeOf(value.node);
+  const auto each = static_cast<int64_t>(translator.PerSample(to).value_or(0));
+  if (each == 0 || each % shape[d] != 0) {
+    return InvalidArgument("it repeats {} elements to {}, which is no multiple of them for each sample", shape[d],
+                           to.symbol);
+  }
+  const DType type = translator.TypeOf(value.node);
+  shape.insert(shape.begin() + static_cast<int64_t>(d), 1);
+  ASSIGN_OR_RETURN(value.node, translator.AsFloats(value.node, name));
+  ASSIGN_OR_RETURN(value.node, translator.Add(name + ".apart", "reshape", {value.node}, {{"shape", shape}}));
+  ASSIGN_OR_RETURN(const std::string zeros,
+                   translator.ZerosAlong(translator.OfSamples(each / shape[d + 1]), shape.size(), d, name));
+  ASSIGN_OR_RETURN(value.node, translator.Add(name + ".copies", "add", {value.node, zeros}));
+  shape.erase(shape.begin() + static_cast<int64_t>(d));
+  shape[d] = -1;
+  ASSIGN_OR_RETURN(value.node, translator.Add(name, "reshape", {value.node}, {{"shape", shape}}));
+  ASSIGN_OR_RETURN(value.node, AsType(translator, value.node, type, name + ".integers"));
+  return value;
 }
 
 // Copies one behind the other where a dimension has more than one element.
@@ -308,6 +338,10 @@ absl::Status Repeat(Translator& translator, const Node& node) {
   for (size_t d = 0; d < value.rank(); ++d) {
     const int64_t size = translator.ShapeOf(value.node)[d], copies = sizes[more + d].value / std::max<int64_t>(1, size);
     if (size == 1 || copies == 1) continue;
+    if (const Size& to = sizes[more + d]; !to.symbol.empty() && translator.SizeOf(self, d).symbol.empty()) {
+      ASSIGN_OR_RETURN(value, CopiedForSamples(translator, std::move(value), d, to, name));
+      continue;
+    }
     if (copies < 1 || copies > 64) return InvalidArgument("it repeats {} elements {} times", size, copies);
     const std::vector<std::string> parts(static_cast<size_t>(copies), value.node);
     ASSIGN_OR_RETURN(value.node,
@@ -381,12 +415,7 @@ absl::Status Overwrite(Translator& translator, const Node& node) {
                                                 {{"dtype", std::string(floats ? "f32" : "i32")}}));
   }
   ASSIGN_OR_RETURN(value, translator.In(value, InOrder(value.rank()), name));
-  ASSIGN_OR_RETURN(value.node, translator.AsFloats(value.node, name));
   ASSIGN_OR_RETURN(value, Expanded(translator, std::move(value), sizes, name));
-  if (!floats) {
-    ASSIGN_OR_RETURN(value.node,
-                     translator.Add(name + ".integers", "cast", {value.node}, {{"dtype", std::string("i32")}}));
-  }
   translator.Bind(name, std::move(value));
   return absl::OkStatus();
 }

@@ -451,6 +451,10 @@ std::optional<double> Translator::MultipleOf(const Size& size) const {
   return static_cast<double>(factor);
 }
 
+Size Translator::OfSamples(int64_t each) const {
+  return {each * batch_, each == 1 ? batch_symbol_ : fmt::format("Mul(Integer({}), {})", each, batch_symbol_)};
+}
+
 std::optional<Translator::BatchNumber> Translator::NumberOfBatch(const Size& number) const {
   if (const std::optional<double> each = MultipleOf(number)) return BatchNumber{*each, 0};
   // "Add(Symbol('s17', positive=True, integer=True), Integer(-1))"

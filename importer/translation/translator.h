@@ -112,6 +112,8 @@ class Translator {
     double each = 1, more = 0;
   };
   std::optional<BatchNumber> NumberOfBatch(const Size& number) const;
+  // That many times the batch.
+  Size OfSamples(int64_t each) const;
   // How many of it there are for each sample, if the size is the batch's or a multiple of that.
   std::optional<double> PerSample(const Size& size) const {
     const std::optional<double> each = MultipleOf(size);
