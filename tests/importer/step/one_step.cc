@@ -1,8 +1,9 @@
-// one_step [--loss=LOSS] [--frozen] [--evaluate] MODEL INPUTS.safetensors [REPLICAS PARTS | found]: one step of an
-// exported program (.pt2, .onnx) in f64 with its own weights, as JSON: the loss and the norm of each gradient, to be
-// compared with PyTorch's. Inputs are f64 or i32 as PyTorch has them, of any batch. `--frozen`: batch norms keep their
-// statistics. `--evaluate`: the loss alone, without training. `found`: split as --search=auto does for the two cores of
-// cluster two_cores. Exit code 1: one sentence on standard error says what is wrong.
+// one_step [--loss=LOSS] [--frozen] [--evaluate | --read] MODEL INPUTS.safetensors [REPLICAS PARTS | found]: one step
+// of an exported program (.pt2, .onnx) in f64 with its own weights, as JSON: the loss and the norm of each gradient, to
+// be compared with PyTorch's. Inputs are f64 or i32 as PyTorch has them, of any batch. `--frozen`: batch norms keep
+// their statistics. `--evaluate`: the loss alone, without training. `--read`: nothing but the model's states. `found`:
+// split as --search=auto does for the two cores of cluster two_cores. Exit code 1: one sentence on standard error says
+// what is wrong.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -49,7 +50,7 @@ absl::Status ErrorOf(const api::Error& error) { return InvalidArgument("{}", err
 
 struct Request {
   std::string loss;
-  bool frozen = false, evaluates = false;
+  bool frozen = false, evaluates = false, reads = false;
   std::vector<std::string> words;  // the others
 };
 
@@ -67,6 +68,7 @@ absl::StatusOr<nlohmann::json> Step(const Request& request, const api::Split& sp
   const std::string &path = request.words[0], &inputs = request.words[1];
   ASSIGN_OR_RETURN(const ImportedModel imported,
                    ImportModel(path, Ops(), {.loss = request.loss, .frozen_statistics = request.frozen}));
+  if (request.reads) return nlohmann::json{{"states", imported.states.size()}};
   ASSIGN_OR_RETURN(const SafetensorsFile given, LoadSafetensors(inputs));
   auto model = api::Model::FromFile(path, {.loss = request.loss, .frozen_statistics = request.frozen});
   if (!model.ok()) return ErrorOf(model.error());
@@ -123,6 +125,8 @@ int main(int argc, char** argv) {
       request.loss = word.substr(loss.size());
     } else if (word == "--frozen" || word == "--evaluate") {
       (word == "--frozen" ? request.frozen : request.evaluates) = true;
+    } else if (word == "--read") {
+      request.reads = true;
     } else {
       request.words.push_back(word);
     }
@@ -133,9 +137,9 @@ int main(int argc, char** argv) {
   } else if (request.words.size() == 4) {
     split = {.data = std::atoi(request.words[2].c_str()), .model = std::atoi(request.words[3].c_str())};
   } else if (request.words.size() != 2) {
-    fmt::print(
-        stderr,
-        "usage: one_step [--loss=LOSS] [--frozen] [--evaluate] MODEL INPUTS.safetensors [REPLICAS PARTS | found]\n");
+    fmt::print(stderr,
+               "usage: one_step [--loss=LOSS] [--frozen] [--evaluate | --read] MODEL INPUTS.safetensors "
+               "[REPLICAS PARTS | found]\n");
     return 2;
   }
   const auto answer = partita::Step(request, split);

@@ -1,7 +1,8 @@
 """onnx_models.py ONE_STEP [--exporter=script|export] [MODEL...]: how many ONNX models of torchvision, timm and
 transformers Partita trains as PyTorch does.
 
-The models are those of exported_models.py, with random weights, in f64 and in evaluation. Each is exported by both
+The models are of those of exported_models.py, FAMILY/NAME; patterns name several. They have random weights, in f64 and
+in evaluation. Each is exported by both
 exporters of torch.onnx.export, that of TorchScript and that of torch.export, returns its predictions, and gets a cross
 entropy from --loss. One step is compared with PyTorch's, with batch norms by their running statistics: the loss, and the
 norms of the gradients of parameters that the file has as they are or transposed, once. Exporters fold others, as those
@@ -18,13 +19,21 @@ import sys
 import tempfile
 import warnings
 
-import exported_models as models
 import onnx
 import safetensors.torch
 import torch
 import torch.nn.functional as F
+import zoo
+from exported_models import chosen
 from onnx import numpy_helper
 from torch import nn
+
+DEFAULT = """torchvision/* segmentation/* timm/beit_* timm/cait_* timm/coatnet_* timm/convnextv2_* timm/crossvit_*
+    timm/deit_* timm/edgenext_* timm/efficientvit_b0 timm/gcvit_* timm/hrnet_* timm/mobilenetv4_conv_small timm/mvitv2_*
+    timm/nest_* timm/poolformerv2_* timm/pvt_v2_* timm/regnety_* timm/res2net50_* timm/resnetrs50 timm/seresnet50
+    timm/tf_mixnet_s timm/vovnet39a timm/xcit_* transformers/bart transformers/bert transformers/distilbert
+    transformers/electra transformers/gemma transformers/gpt2 transformers/gpt_neox transformers/llama
+    transformers/t5""".split()
 
 
 class Predicts(nn.Module):
@@ -100,9 +109,11 @@ def difference(step, loss, gradients, whole):
 
 
 def compared(name, exporter, one_step, folder):
-    trained, x, y = models.made(name)
-    language = name.startswith("transformers/")
-    module = Predicts(trained.model, language).double().eval()
+    torch.manual_seed(0)
+    case = zoo.case(name)
+    language = "input_ids" in case.batch
+    x, y = (case.batch[key] for key in (("input_ids", "labels") if language else ("x", "y")))
+    module = Predicts(case.model, language).double().eval()
     x = x.double() if x.is_floating_point() else x
     with torch.no_grad():  # exporters make one initializer of tensors that are equal, as of ones
         for tensor in [*module.parameters(), *(b for n, b in module.named_buffers() if "running" in n)]:
@@ -135,7 +146,7 @@ def main():
         sys.exit(__doc__)
     warnings.filterwarnings("ignore")
     torch.set_num_threads(1)
-    names = words[1:] or models.names()
+    names = chosen(words[1:] or DEFAULT)
     counts = {exporter: [0, 0, 0] for exporter in exporters}
     print("| model | " + " | ".join(exporters) + " |\n|---|" + "---|" * len(exporters))
     for name in names:
