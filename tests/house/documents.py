@@ -127,11 +127,16 @@ def lines_of(text):
 
 
 def long_readmes(tree):
+    """What README.md says of a folder: its own section, or that of a folder below."""
     for path, text in tree.texts.items():
-        if os.path.basename(path) == "README.md":
-            most = MAIN_README_LINES if path == "README.md" else README_LINES
-            if lines_of(text) > most:
-                yield f"{path}: has {lines_of(text)} lines of {COLUMNS} columns, at most {most} are allowed"
+        if os.path.basename(path) != "README.md":
+            continue
+        sections = [text] if path == "README.md" else re.split(r"^## ", text, flags=re.MULTILINE)
+        most = MAIN_README_LINES if path == "README.md" else README_LINES
+        for section in sections:
+            if lines_of(section) > most:
+                title = section.partition("\n")[0].lstrip("# ")
+                yield f"{path}: {title}: has {lines_of(section)} lines of {COLUMNS} columns, at most {most} are allowed"
 
 
 def unknown_works(tree):

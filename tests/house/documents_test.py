@@ -97,7 +97,7 @@ class PlantedErrors(unittest.TestCase):
     def test_long_readme(self):
         self.assertEqual(self.told("ops/README.md", "# ops\n\n" + "word\n" * 15), [])
         told = self.told("ops/README.md", "# ops\n\n" + "word\n" * 14 + "x" * 121 + "\n")
-        self.assertEqual(told, ["ops/README.md: has 16 lines of 120 columns, at most 15 are allowed"])
+        self.assertEqual(told, ["ops/README.md: ops: has 16 lines of 120 columns, at most 15 are allowed"])
 
     def test_long_main_readme(self):
         self.assertEqual(self.told("README.md", "word\n" * 100), [])
