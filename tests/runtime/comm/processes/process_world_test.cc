@@ -45,7 +45,7 @@ TEST(ProcessWorld, RefusesAnAddressThatIsNotHere) {
   ProcessWorldOptions options;
   options.address = "203.0.113.1";  // of the documentation's network: RFC 5737
   const auto world = ProcessWorld::Connect(0, 2, store, options);
-  EXPECT_EQ(world.status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(world.status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_TRUE(Says(world.status(), "cannot listen on 203.0.113.1")) << world.status();
 }
 
