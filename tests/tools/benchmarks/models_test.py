@@ -118,7 +118,7 @@ class ModelsTest(unittest.TestCase):
         tags = Tags(text)
         self.assertEqual((tags.balanced, tags.open), (True, []))
         self.assertEqual(tags.bars, 7)  # throughput, memory planned of arenas and whole, and found, three shares
-        self.assertNotIn("http", text)
+        self.assertNotRegex(text, "https?:")
 
     def test_strategy_of_a_file(self):
         (row,) = self.rows("--model=mini-inception", "--batch=4", "--strategy=tools/models/examples/mini_inception_2x2.pbtxt")

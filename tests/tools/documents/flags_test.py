@@ -16,6 +16,7 @@ OTHERS = {
     "pkg-config": {"cflags", "libs"},
     "Slurm": {"signal"},
     "tensorboard": {"logdir"},
+    "tests/importer/step/exported_models.py": {"results"},
     "tools/docs": {"flags", "ops"},
     "tools/install": {"cuda"},
     "tools/prepare/descriptions": {"language"},
