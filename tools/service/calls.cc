@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "run/host/version.h"
+#include "run/spec/flag.h"
 #include "runtime/base/exhaustion.h"
 #include "runtime/base/status.h"
 #include "tools/service/requests/status_of.h"
@@ -27,14 +28,18 @@ absl::Status StillAwaited(const grpc::ServerContext& context, bool in_time) {
   return context.IsCancelled() ? absl::CancelledError("the client has left") : absl::OkStatus();
 }
 
-// What a prediction shares with the run: everything else is of training.
+// What a prediction shares with the run: what `trainer predict` takes of the model's settings, adapters among them, and
+// of how it is executed. Everything else is of training, or of the source of the model.
 absl::StatusOr<std::string> PredictSettings(const RunSpec& run) {
   RunSpec spec;
-  if (run.model().has_batch()) spec.mutable_model()->set_batch(run.model().batch());
-  if (run.execution().has_precision()) spec.mutable_execution()->set_precision(run.execution().precision());
-  if (run.execution().has_threads()) spec.mutable_execution()->set_threads(run.execution().threads());
-  if (run.execution().has_device()) spec.mutable_execution()->set_device(run.execution().device());
-  if (run.execution().has_gpu()) spec.mutable_execution()->set_gpu(run.execution().gpu());
+  *spec.mutable_model() = run.model();
+  *spec.mutable_execution() = run.execution();
+  for (const GivenFlag& given : GivenFlags(spec)) {
+    if (!IsTakenBy(*given.flag.path.back(), "predict")) ClearValue(given.flag, spec);
+  }
+  spec.mutable_model()->clear_graph();
+  spec.mutable_model()->clear_loss();
+  spec.mutable_model()->clear_freeze_statistics();
   return SettingsOf(spec);
 }
 

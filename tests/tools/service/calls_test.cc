@@ -16,16 +16,18 @@ using testing::HasSubstr;
 
 class CallsTest : public ServiceTest {
  protected:
-  std::string Trained() {
-    const v1::RunStatus status = WatchToTheEnd(Submitted(Request()));
+  std::string Trained(const std::string& settings = "epochs = 3\n") {
+    const v1::RunStatus status = WatchToTheEnd(Submitted(Request(settings)));
     EXPECT_EQ(status.state(), v1::FINISHED) << status.message();
     return status.id();
   }
 
-  std::vector<float> PredictedByTrainer(const std::string& model_file) {
-    EXPECT_EQ(RunCommand({"tools/trainer", "predict", "--data=" + path("data"), "--load=" + model_file, "--threads=1",
-                          "--deterministic", "--log=error", "--output=" + path("logits.npy"), path("graph.pbtxt")}),
-              0);
+  std::vector<float> PredictedByTrainer(const std::string& model_file, const std::vector<std::string>& flags = {}) {
+    std::vector<std::string> command = {
+        "tools/trainer",   "predict",     "--data=" + path("data"),         "--load=" + model_file, "--threads=1",
+        "--deterministic", "--log=error", "--output=" + path("logits.npy"), path("graph.pbtxt")};
+    command.insert(command.end() - 1, flags.begin(), flags.end());
+    EXPECT_EQ(RunCommand(command), 0);
     return ReadNpy(path("logits.npy"));
   }
 
@@ -55,6 +57,17 @@ TEST_F(CallsTest, PredictsAsTheTrainer) {
   const grpc::Status status = Predict(saved, &logits);
   ASSERT_TRUE(status.ok()) << status.error_message();
   EXPECT_EQ(logits, std::vector<float>(expected.begin() + kBatch * kClasses, expected.end()));
+}
+
+TEST_F(CallsTest, PredictsWithTheAdaptersOfARun) {
+  Start();
+  const std::string id = Trained("epochs = 3\nlora-rank = 2\nlora-alpha = 8\noptimizer = adam\nlearning-rate = 0.01\n");
+  const std::vector<float> expected =
+      PredictedByTrainer(StatusOf(id).model_file(), {"--lora-rank=2", "--lora-alpha=8"});
+  std::vector<float> logits;
+  const grpc::Status status = Predict(Rows(id, 0, kBatch), &logits);
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  EXPECT_EQ(logits, std::vector<float>(expected.begin(), expected.begin() + kBatch * kClasses));
 }
 
 TEST_F(CallsTest, TwoHundredPredictionsAtOnce) {
