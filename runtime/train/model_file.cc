@@ -12,6 +12,7 @@
 
 #include "graph/ir/generated_name.h"
 #include "runtime/base/status.h"
+#include "runtime/checkpoint/adapter_folder.h"
 #include "runtime/checkpoint/save_in_turn.h"
 #include "runtime/checkpoint/sharded/pieces.h"
 #include "runtime/train/sharded/agreement.h"
@@ -76,8 +77,10 @@ absl::Status CheckTensors(const SafetensorsFile& file, const Graph& graph) {
     const auto found = states.find(owner);
     const bool added = IsGenerated(tensor.name) && (owner.empty() || graph.Find(owner) != kNoValue);
     if (found == states.end() && !added) {
-      return InvalidArgument("{}: tensor {} is no parameter and no running statistic of the graph", file.path(),
-                             Printable(tensor.name));
+      const bool adapter = tensor.name.ends_with(kAdapterDown) || tensor.name.ends_with(kAdapterUp);
+      return InvalidArgument("{}: tensor {} is no parameter and no running statistic of the graph{}", file.path(),
+                             Printable(tensor.name),
+                             adapter ? "; --lora-rank and --lora-alpha say of what adapters" : "");
     }
     if (!IsGenerated(tensor.name)) RETURN_IF_ERROR(CheckShape(file.path(), tensor, found->second.shape));
   }
