@@ -202,7 +202,8 @@ TEST_F(Fitting, SaysWhichSettingIsWrong) {
   EXPECT_THAT(error({}, {{"report", "r.json"}}), HasSubstr("there is no setting 'report'")) << "results are returned";
   EXPECT_THAT(error({.search = "auto"}, {}), HasSubstr("setting search=auto needs cluster or profile"));
   EXPECT_THAT(error({.data = 2, .search = "auto"}, {}), HasSubstr("Split::search is 'auto', and the split says 2 x 1"));
-  EXPECT_THAT(error({}, {{"save-every", "3"}}), HasSubstr("setting save-every=3 needs save or save-adapter: it says how often"));
+  EXPECT_THAT(error({}, {{"save-every", "3"}}),
+              HasSubstr("setting save-every=3 needs save or save-adapter: it says how often"));
   EXPECT_THAT(error({}, {}, {.predict = {"logits"}, .train = false}), HasSubstr("setting data is for Fit"));
 }
 

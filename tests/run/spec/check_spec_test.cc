@@ -78,7 +78,8 @@ TEST(CheckSpec, NamesWhatAFieldNeeds) {
             "flag --search=auto needs --cluster or --profile: for which machines to plan");
   EXPECT_EQ(ErrorOf("train", {{"tf32", "true"}}), "flag --tf32 needs --device=cuda: the host computes f32 in f32");
   EXPECT_THAT(ErrorOf("train", {{"gpu", "0"}}), StartsWith("flag --gpu=0 needs --device=cuda"));
-  EXPECT_THAT(ErrorOf("train", {{"save-every", "3"}}), StartsWith("flag --save-every=3 needs --save or --save-adapter: "));
+  EXPECT_THAT(ErrorOf("train", {{"save-every", "3"}}),
+              StartsWith("flag --save-every=3 needs --save or --save-adapter: "));
   EXPECT_THAT(ErrorOf("plan", {{"solver", "cbc"}, {"cluster", "c"}, {"search", "grid"}}),
               StartsWith("flag --solver=cbc needs --search=placement or --search=auto: "));
   EXPECT_THAT(ErrorOf("plan", {{"save-strategy", "s.pb"}}),
