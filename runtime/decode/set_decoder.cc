@@ -225,7 +225,7 @@ class SetDecoder {
              const std::atomic<int>* stop)
       : session_(session), source_(source), options_(options), decoded_(std::move(decoded)), stop_(stop) {}
 
-  // False: it was told to stop, and what was added to `best` is not whole. A batch of a large model takes minutes, so
+  // False: it was asked to stop, and `best` lacks samples of this batch. A batch of a large model takes minutes, so
   // processes ask each other before each group of samples, and a process that is alone looks before each step.
   absl::StatusOr<bool> DecodeBatch(int64_t number, std::vector<Hypothesis>& best) {
     ASSIGN_OR_RETURN(const Tensors fields, WholeBatch(source_, number));

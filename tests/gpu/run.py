@@ -305,7 +305,7 @@ def wrong_of_two(arguments, report, port):
 
 
 def loss_of_two(arguments, folder):
-    """The same of two ranks, which NCCL takes for ranks of two hosts."""
+    """The same with two ranks, which are on two hosts as far as NCCL can tell."""
     report = os.path.join(folder, "two.json")
     with socket.socket() as reserved:  # no other program gets the port before rank 0 listens there
         reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -8,7 +8,7 @@
 
 namespace partita::service {
 
-// Views of the request's tensors. kInvalidArgument: the bytes of one are not as many as its shape and type need.
+// Views of the request's tensors. kInvalidArgument: a tensor whose size in bytes does not match its shape and type.
 absl::StatusOr<api::Fields> FieldsOf(const v1::PredictRequest& request);
 
 v1::Tensor ToMessage(const api::Tensor& tensor);
