@@ -96,8 +96,7 @@ absl::Status AddParameterGroups(const RunSpec& spec, Model& model) {
     if (said[0]->clip_norm) {
       return FlagError(
           "flag --{}: {} is in group {} of the optimizer, which has a clip_norm of its own; expected such groups to "
-          "say "
-          "the rate and weight_decay themselves",
+          "say the rate and weight_decay themselves",
           rate_of[i] >= 0 ? "rate-scale" : "no-decay", Quoted(names[i]), Quoted(said[0]->pattern));
     }
     ParameterGroup& group = groups.emplace_back(ParameterGroup{names[i]});

@@ -20,8 +20,6 @@ namespace {
 // How late Watch sees that its client is gone, or that the service stops.
 constexpr std::chrono::milliseconds kWatchInterval(250);
 
-bool HasEnded(v1::RunState state) { return state != v1::QUEUED && state != v1::RUNNING; }
-
 // After a wait for other plans.
 absl::Status StillAwaited(const grpc::ServerContext& context, bool in_time) {
   if (!in_time) return absl::DeadlineExceededError("the deadline passed while other runs were planned");

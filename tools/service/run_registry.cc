@@ -24,8 +24,6 @@ constexpr std::chrono::seconds kRecordInterval(5);
 
 double Now() { return std::chrono::duration<double>(Clock::now().time_since_epoch()).count(); }
 
-bool HasEnded(v1::RunState state) { return state != v1::QUEUED && state != v1::RUNNING; }
-
 // A run that has checkpoints resumes from the newest one.
 absl::StatusOr<RunSpec> Resuming(RunSpec spec) {
   CheckpointSpec& checkpoints = *spec.mutable_checkpoints();

@@ -23,6 +23,8 @@
 
 namespace partita::service {
 
+inline bool HasEnded(v1::RunState state) { return state != v1::QUEUED && state != v1::RUNNING; }
+
 struct RunLimits {
   int64_t bytes = 0;  // of all running ones
   int64_t running = 1, queued = 16, kept = 1000;
