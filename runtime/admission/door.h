@@ -35,8 +35,8 @@ class Door {
     std::chrono::milliseconds handshake = std::chrono::seconds(2);
   };
 
-  // At `endpoint`, whose port is set if it is 0. `on_guest` is called on a thread of the door. kUnavailable: the
-  // address is not of this host, or the port is taken.
+  // At `endpoint`, whose port is set if it is 0. `on_guest` is called on a thread of the door. kAlreadyExists:
+  // the port is taken. kInvalidArgument: the address is not of this host, or the port is for privileged users.
   static absl::StatusOr<std::unique_ptr<Door>> Open(Endpoint endpoint, Identity identity, Limits limits,
                                                     std::function<void(Guest)> on_guest);
   ~Door();  // refuses later connections

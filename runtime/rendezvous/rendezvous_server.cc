@@ -56,9 +56,11 @@ class Server : public RendezvousServer {
     if (absl::IsInvalidArgument(door.status())) {
       return WithContext("rank 0 cannot serve the rendezvous on " + place, door.status());
     }
+    if (absl::IsAlreadyExists(door.status())) {
+      return ResourceExhausted("rank 0 cannot serve the rendezvous on {}: the port is taken; choose another", place);
+    }
     if (!door.ok()) {
-      return Unavailable("rank 0 cannot serve the rendezvous on {}; is the port taken? ({})", place,
-                         std::string(door.status().message()));
+      return Unavailable("rank 0 cannot serve the rendezvous on {}: {}", place, std::string(door.status().message()));
     }
     door_ = *std::move(door);
     thread_ = std::thread([this] {

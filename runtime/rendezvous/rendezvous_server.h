@@ -27,8 +27,8 @@ class RendezvousServer {
     size_t strangers = 64;  // at a time: Door::Limits
   };
 
-  // Waits up to 70 s for a connection of another program that comes from the port. kUnavailable: the port is taken.
-  // kInvalidArgument: this machine does not have the address, or the port is for privileged users.
+  // Waits up to 70 s for a connection of another program that comes from the port. kResourceExhausted: the port is
+  // taken. kInvalidArgument: this machine does not have the address, or the port is for privileged users.
   static absl::StatusOr<std::unique_ptr<RendezvousServer>> Start(const Options& options);
   virtual ~RendezvousServer() = default;  // ends all streams
 

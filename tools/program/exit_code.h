@@ -16,7 +16,7 @@ enum ExitCode : int {
   kExitInternal = 1,       // a bug of ours
   kExitFlags = 2,          // wrong flags
   kExitFiles = 3,          // wrong graph, strategy or data
-  kExitResources = 4,      // does not fit; disk full
+  kExitResources = 4,      // does not fit; disk full; port taken
   kExitNonFinite = 5,      // the loss became infinite or not a number
   kExitVerification = 6,   // two results that must be equal are not
   kExitNoDevice = 7,       // no such device, driver or library here: to start again brings nothing

@@ -91,7 +91,10 @@ absl::StatusOr<std::unique_ptr<grpc::Server>> Listen(const ServiceSpec& spec, Ca
   builder.AddListeningPort(spec.address(), credentials, &port);
   builder.RegisterService(&calls);
   std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
-  if (server == nullptr || port == 0) return Unavailable("--address={}: cannot listen there", spec.address());
+  if (server == nullptr || port == 0) {
+    return ResourceExhausted("--address={}: cannot listen there; choose a free port, and an address of this machine",
+                             spec.address());
+  }
   return server;
 }
 

@@ -46,7 +46,7 @@ absl::StatusOr<int> ServiceMetrics::Serve(const std::string& address) {
     exposer_->RegisterCollectable(registry_);
     return exposer_->GetListeningPorts().at(0);
   } catch (const std::exception& error) {
-    return Unavailable("--metrics-address={}: cannot listen there: {}", address, error.what());
+    return ResourceExhausted("--metrics-address={}: cannot listen there: {}", address, error.what());
   }
 }
 

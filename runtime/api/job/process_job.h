@@ -45,7 +45,7 @@ struct ProcessJobOptions {
 class ProcessJob : public Job {
  public:
   // Rank 0 serves the rendezvous. kInvalidArgument: refused, TLS without a token, or the ranks do not agree on TLS or a
-  // digest. kUnavailable: ranks do not come (named), or the port is taken.
+  // digest. kUnavailable: ranks do not come (named). kResourceExhausted: rank 0's port is taken.
   static absl::StatusOr<std::unique_ptr<ProcessJob>> Start(const ProcessJobOptions& options);
 
   // Leaves; rank 0 waits until the others have left too. Sessions must be gone.

@@ -250,7 +250,7 @@ TEST_P(RendezvousTest, ATakenPortIsNamed) {
   RendezvousServer::Options options;
   options.port = server_->port();
   const auto second = RendezvousServer::Start(options);
-  EXPECT_EQ(second.status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(second.status().code(), absl::StatusCode::kResourceExhausted);
   EXPECT_TRUE(Says(second.status(), std::to_string(server_->port()))) << second.status();
 }
 

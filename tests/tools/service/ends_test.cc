@@ -83,6 +83,13 @@ TEST_F(EndsTest, OneServiceAFolder) {
   EXPECT_EQ(other.Wait(), 3);
 }
 
+TEST_F(EndsTest, OneServiceAPort) {
+  Start();
+  EXPECT_EQ(RunCommand({"tools/service/partita_service", "serve", "--state=" + path("another"),
+                        "--address=" + service_->address()}),
+            4);
+}
+
 TEST_F(EndsTest, FlagsThatDoNotGoTogether) {
   const auto code_of = [&](const std::vector<std::string>& flags) {
     ServiceProcess service(flags);
