@@ -7,7 +7,7 @@
 
 namespace partita {
 
-inline constexpr int kMostRanks = 4096;             // of a mesh
+inline constexpr int kMostRanks = 16384;            // of a mesh
 inline constexpr int kMostAxes = 8;                 // of a mesh
 inline constexpr int kMostFurtherMeshes = 256;      // of a strategy
 inline constexpr int64_t kMostMicroBatches = 4096;  // of a batch

@@ -320,7 +320,7 @@ std::vector<Refusal> Refusals() {
        "update of 'w': the parameter lies on mesh 'data:2', which has no axis 'b'"},
       {"NoSuchStage", Stages(mesh, {{{{"b", 2}}, "m"}}, {"n"}), "stage_meshes: there is no further mesh 'n'"},
       {"StageTwice", Stages(mesh, {{{{"b", 2}}, "m"}}, {"m", "m"}), "mesh 'm' is two stages"},
-      {"TooManyRanks", {{{{"data", 4097}}}, {{"h", {{"data", Split("samples")}}, {}}}, -1}, "more than 4096 ranks"},
+      {"TooManyRanks", {{{{"data", 16385}}}, {{"h", {{"data", Split("samples")}}, {}}}, -1}, "more than 16384 ranks"},
       {"TooManyAxes", {NineAxes(), {{"h", {{"a0", Split("samples")}}, {}}}, -1}, "has 9 axes; at most 8 are allowed"},
       {"NoSuchNodeAgain", Again(mesh, "zz"), "recompute: 'zz' names no node of the graph; did you mean 'z'?"},
       {"NoSuchPatternAgain", Again(mesh, "conv*"), "recompute: 'conv*' names no node of the graph"},

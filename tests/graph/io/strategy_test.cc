@@ -119,7 +119,7 @@ const Case kCases[] = {
     {"AxisName", "name: \"data\"", "name: \"\"", {"mesh", "empty"}},
     {"AxisSizeZero", "size: 2", "size: 0", {"axis 'data' has size 0"}},
     {"AxisSizeNegative", "size: 2", "size: -2", {"axis 'data' has size -2"}},
-    {"TooManyRanks", "size: 2", "size: 4097", {"axis 'data' has size 4097", "4096 ranks"}},
+    {"TooManyRanks", "size: 2", "size: 16385", {"axis 'data' has size 16385", "16384 ranks"}},
     {"TooManyAxes", kMesh, ManyAxes(9), {"mesh: it has 9 axes; at most 8 are allowed"}},
     {"TooManyMeshes", "bucket_bytes: 4096\n", ManyMeshes(255), {"it names 257 further meshes; at most 256"}},
     {"MicroBatches", "bucket_bytes: 4096\n", "micro_batches: 4097\n", {"micro_batches is 4097; 1 to 4096 are allowed"}},

@@ -138,8 +138,8 @@ TEST(ClusterFile, UnknownWordsGetTheNearest) {
 }
 
 TEST(ClusterFile, NumbersThatAreTooLargeOrDoNotFitAreRefused) {
-  EXPECT_THAT(Refusal("count: 2", "count: 4097"), HasSubstr("more than 4096 devices"));
-  EXPECT_THAT(Refusal("devices: 2", "devices: 2000000000"), HasSubstr("more than 4096 devices"));
+  EXPECT_THAT(Refusal("count: 2", "count: 16385"), HasSubstr("more than 16384 devices"));
+  EXPECT_THAT(Refusal("devices: 2", "devices: 2000000000"), HasSubstr("more than 16384 devices"));
   EXPECT_THAT(Refusal("device: \"gpu\" devices: 2", ""), HasSubstr("no domain has devices"));
   EXPECT_THAT(Refusal("device: \"gpu\"", ""), HasSubstr("both or neither"));
   EXPECT_THAT(Refusal("compute_capability: 80", ""), HasSubstr("of a GPU 70 or more is needed"));

@@ -20,7 +20,7 @@ TEST(ClusterByDefault, IsTheOneThatHasTheDevice) {
 // Nothing divides by a speed that is 0.
 TEST(SpeedByDefault, HasEverySpeedThatIsAskedFor) {
   for (const std::string gpu : {"", "NVIDIA H200", "unknown"}) {
-    for (const int ranks : {1, 2, 8, 4096}) {
+    for (const int ranks : {1, 2, 8, 16384}) {
       const MachineSpeed speed = SpeedByDefault(ranks, gpu);
       EXPECT_GT(speed.device.flops_per_second, 0) << gpu << ranks;
       EXPECT_GT(speed.device.bf16_flops_per_second, 0) << gpu << ranks;

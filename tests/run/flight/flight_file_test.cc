@@ -64,7 +64,7 @@ TEST(FlightFile, SaysWhatIsWrong) {
   const std::string good = Text(path);
   const std::tuple<std::string, std::string, std::string> cases[] = {
       {"rank: 1\n", "rank: 3\n", "rank: found 3, allowed are 0 to 2"},
-      {"ranks: 3\n", "ranks: 0\n", "ranks: found 0, allowed are 1 to 4096"},
+      {"ranks: 3\n", "ranks: 0\n", "ranks: found 0, allowed are 1 to 16384"},
       {"time: 123456", "time: -1", "time: found -1"},
       {"ranks: [0, 1, 2]", "ranks: [0, 1, 3]", "groups[0].ranks: found 3"},
       {"id: -1 ", "id: 0 ", "groups[1].id: 0 is there twice"},
