@@ -48,7 +48,7 @@ absl::StatusOr<std::unique_ptr<Session>> Join(const RunSpec& spec, const RunPlan
   SessionOptions options = ReadSessionOptions(spec, plan.speed);
   options.record_timeline = spec.output().has_trace();
   ASSIGN_OR_RETURN(options.job, JoinJob(spec, plan.chosen.strategy, program, data, read, options.speed, joining));
-  options.stall = WatchForStalls(spec, options.job.get(), joining.failed);
+  options.stall = WatchForStalls(spec, options.job.get(), joining);
   return Session::Start(std::move(program), options);
 }
 

@@ -11,7 +11,6 @@
 #include "run/flight/flight_folder.h"
 #include "run/host/log.h"
 #include "run/host/version.h"
-#include "run/job/flight_keeping.h"
 #include "run/job/job_token.h"
 #include "run/job/launcher.h"
 #include "run/spec/flag.h"
@@ -133,10 +132,10 @@ absl::StatusOr<std::shared_ptr<Job>> JoinJob(const RunSpec& spec, const Strategy
   options.timeout = milliseconds(spec.job().timeout() * 1000);
   options.digests = Digests(spec, strategy, program, data, read, speed);
   options.channel = joining.channel;
-  options.on_failure = [rank = place->rank, failed = joining.failed](const absl::Status& status,
-                                                                     const std::vector<FlightRecord>& records) {
-    KeepFlightRecords(records, status);
-    failed(fmt::format("rank {}: ", rank), status);
+  options.on_failure = [who = fmt::format("rank {}: ", place->rank), flight = joining.flight, failed = joining.failed](
+                           const absl::Status& status, const std::vector<FlightRecord>& records) {
+    flight->Keep(records, status);
+    failed(who, status);
   };
   absl::StatusOr<std::unique_ptr<ProcessJob>> job = ProcessJob::Start(options);
   if (!job.ok()) return WithContext(fmt::format("rank {}", place->rank), job.status());
@@ -145,18 +144,19 @@ absl::StatusOr<std::shared_ptr<Job>> JoinJob(const RunSpec& spec, const Strategy
   if (!IsRunName(names.front())) {
     return Unavailable("rank 0 sent damaged '{}': found '{}'", NameOf(MessageKind::kRunName), Printable(names.front()));
   }
-  KeepFlightRecordsIn(spec.job().flight_recorder(), names.front());
+  joining.flight->KeepIn(spec.job().flight_recorder(), names.front());
   return std::shared_ptr<Job>(*std::move(job));
 }
 
-StallOptions WatchForStalls(const RunSpec& spec, const Job* job, const FailureHandler& failed) {
+StallOptions WatchForStalls(const RunSpec& spec, const Job* job, const Joining& joining) {
   if (job == nullptr && spec.job().has_flight_recorder()) {
-    KeepFlightRecordsIn(spec.job().flight_recorder(), NewRunName());
+    joining.flight->KeepIn(spec.job().flight_recorder(), NewRunName());
   }
   const std::string who = job == nullptr ? "" : fmt::format("rank {}: ", job->ranks().front());
   return {milliseconds(spec.job().timeout() * 1000),
-          [who, failed](const absl::Status& status, const std::vector<FlightRecord>& records) {
-            KeepFlightRecords(records, status);
+          [who, flight = joining.flight, failed = joining.failed](const absl::Status& status,
+                                                                  const std::vector<FlightRecord>& records) {
+            flight->Keep(records, status);
             failed(who, status);
           }};
 }

@@ -13,6 +13,7 @@
 #include "graph/ir/program.h"
 #include "graph/schedule/machine_speed.h"
 #include "proto/run.pb.h"
+#include "run/job/flight_keeper.h"
 #include "runtime/api/job/job.h"
 #include "runtime/api/rank/session_options.h"
 #include "runtime/comm/peer_channel.h"
@@ -30,6 +31,7 @@ struct Joining {
   FailureHandler failed;
   // Of the program that embeds this one, to the other ranks; null: the job of a launcher, if one started this process.
   std::shared_ptr<const PeerChannel> channel = nullptr;
+  std::shared_ptr<FlightKeeper> flight = std::make_shared<FlightKeeper>();  // of the session that joins
 
   // Whether ranks are processes, as PlanUse has it.
   std::optional<bool> processes() const { return channel ? std::optional(channel->ranks > 1) : std::nullopt; }
@@ -48,9 +50,9 @@ absl::StatusOr<std::shared_ptr<Job>> JoinJob(const RunSpec& spec, const Strategy
                                              const TrainingData& data, const std::map<std::string, std::string>& read,
                                              const std::optional<MachineSpeed>& speed, const Joining& joining);
 
-// If a rank of this process stalls (StallWatch), `failed` is called. `job`: null if ranks are threads. From now on the
-// last operations of ranks are recorded if --flight-recorder asks for it.
-StallOptions WatchForStalls(const RunSpec& spec, const Job* job, const FailureHandler& failed);
+// If a rank of this process stalls (StallWatch), `joining.failed` is called. `job`: null if ranks are threads. From now
+// on the last operations of ranks are recorded if --flight-recorder asks for it.
+StallOptions WatchForStalls(const RunSpec& spec, const Job* job, const Joining& joining);
 
 }  // namespace partita
 

@@ -10,7 +10,6 @@
 #include "run/beginning/adapter_states.h"
 #include "run/beginning/run_record.h"
 #include "run/data/data.h"
-#include "run/job/flight_keeping.h"
 #include "run/plan/pixel_forms.h"
 #include "run/plan/run_options.h"
 #include "run/train/metric_lines.h"
@@ -64,9 +63,9 @@ void WarnOfDecay(const Model& model, std::vector<std::string>& warnings) {
 
 // The others must hear of an error that only this rank has met, as of a file of its own, before it waits for them in
 // anything. What is not finite all have met, and nothing is wrong with the ranks.
-void EndTogether(const absl::Status& trained, Session& session) {
+void EndTogether(const absl::Status& trained, FlightKeeper& flight, Session& session) {
   if (absl::IsOutOfRange(trained)) return;
-  KeepFlightRecords(session.FlightRecords(), trained);
+  flight.Keep(session.FlightRecords(), trained);
   session.Abort(trained);
 }
 
@@ -130,6 +129,7 @@ absl::Status TrainingRun::Start(std::optional<LoadedModel> loaded, const std::op
       resumed ? ResumeSession(spec_, plan_, data_, std::move(program), resumed->saved, joining)
               : StartSession(spec_, plan_, data_, std::move(program), std::move(loaded), joining);
   ASSIGN_OR_RETURN(session_, std::move(session));
+  flight_ = joining.flight;
   return absl::OkStatus();
 }
 
@@ -226,7 +226,7 @@ absl::StatusOr<TrainingEnd> TrainingRun::Train(const BeginWriting& begin_writing
     end.stopped_early = patience_->ToString(done / data_.training->batches_per_epoch());
   }
   end.is_saved = IsSaved(end.trained, end.result, *session_);
-  if (!end.is_saved) EndTogether(end.trained, *session_);
+  if (!end.is_saved) EndTogether(end.trained, *flight_, *session_);
   end.writing = begin_writing();
   const int64_t step = options_.first_step + end.result.steps;
   if (end.is_saved) {

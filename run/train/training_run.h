@@ -78,6 +78,7 @@ class TrainingRun {
   std::optional<TrainingTarget> target_;
   std::optional<Patience> patience_;
   std::optional<Plateau> plateau_;
+  std::shared_ptr<FlightKeeper> flight_;
   std::unique_ptr<Session> session_;
   OnLine on_line_;
   std::unique_ptr<TrainingRecorder>
