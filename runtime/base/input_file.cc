@@ -49,9 +49,13 @@ absl::StatusOr<int64_t> ReadUpTo(int fd, char* out, int64_t count, const std::st
 
 }  // namespace
 
-absl::StatusOr<InputFile> InputFile::Open(const std::string& path) {
+absl::StatusOr<InputFile> InputFile::Open(const std::string& path, Links links) {
+  const int follow = links == Links::kFollowed ? 0 : O_NOFOLLOW;
   // A pipe that nobody writes would not even be opened otherwise; of regular files the flag says nothing.
-  InputFile file(path, ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), 0);
+  InputFile file(path, ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | follow), 0);
+  if (file.fd_ < 0 && errno == ELOOP && links == Links::kRefused) {
+    return InvalidArgument("{}: found a symbolic link, allowed is a file", path);
+  }
   if (file.fd_ < 0) return CannotBe("open", path);
   struct stat info;
   if (::fstat(file.fd_, &info) != 0) return CannotBe("read the size", path);
@@ -94,8 +98,8 @@ absl::Status InputFile::CheckEnd() {
   return InvalidArgument("{}: found more than {} bytes, allowed is the end there (is it being written?)", path_, read_);
 }
 
-absl::StatusOr<std::string> ReadRegularFile(const std::string& path, int64_t limit) {
-  ASSIGN_OR_RETURN(InputFile file, InputFile::Open(path));
+absl::StatusOr<std::string> ReadRegularFile(const std::string& path, int64_t limit, Links links) {
+  ASSIGN_OR_RETURN(InputFile file, InputFile::Open(path, links));
   if (file.size() > limit) {
     return InvalidArgument("{}: found {} bytes, allowed are at most {}", path, file.size(), limit);
   }

@@ -11,11 +11,14 @@
 
 namespace partita {
 
+// Whether a path may end in a symbolic link. Not in a folder that others may write.
+enum class Links : uint8_t { kFollowed, kRefused };
+
 class InputFile {
  public:
   // kInvalidArgument: it cannot be opened, or is not a regular file. Folders, pipes, devices and sockets have no size
   // to compare with a limit, and some never end.
-  static absl::StatusOr<InputFile> Open(const std::string& path);
+  static absl::StatusOr<InputFile> Open(const std::string& path, Links links = Links::kFollowed);
   InputFile(InputFile&& other) noexcept
       : path_(std::move(other.path_)), fd_(std::exchange(other.fd_, -1)), size_(other.size_), read_(other.read_) {}
   InputFile& operator=(InputFile&&) = delete;
@@ -46,7 +49,7 @@ class InputFile {
 
 // The bytes of a regular file of at most `limit`. Of data and models; text, which may come by a pipe, is read by
 // ReadFile (runtime/base/files.h).
-absl::StatusOr<std::string> ReadRegularFile(const std::string& path, int64_t limit);
+absl::StatusOr<std::string> ReadRegularFile(const std::string& path, int64_t limit, Links links = Links::kFollowed);
 
 }  // namespace partita
 

@@ -278,8 +278,8 @@ absl::StatusOr<std::span<const std::byte>> SafetensorsFile::Get(std::string_view
   return Bytes(*tensor);
 }
 
-absl::StatusOr<SafetensorsReader> SafetensorsReader::Open(const std::string& path) {
-  ASSIGN_OR_RETURN(InputFile input, InputFile::Open(path));
+absl::StatusOr<SafetensorsReader> SafetensorsReader::Open(const std::string& path, Links links) {
+  ASSIGN_OR_RETURN(InputFile input, InputFile::Open(path, links));
   std::string head;
   RETURN_IF_ERROR(input.Append(std::min<int64_t>(kLengthBytes, input.rest()), head));
   const absl::StatusOr<int64_t> found = HeaderLength(path, head, input.size());

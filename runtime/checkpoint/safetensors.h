@@ -121,7 +121,7 @@ using TensorChoice = std::function<bool(const StoredTensor&)>;
 // before memory is allocated for them. Damage to a plausible header is found only by Read.
 class SafetensorsReader {
  public:
-  static absl::StatusOr<SafetensorsReader> Open(const std::string& path);
+  static absl::StatusOr<SafetensorsReader> Open(const std::string& path, Links links = Links::kFollowed);
 
   // Without bytes: so Bytes, Get and Digest are not for it.
   const SafetensorsFile& header() const { return file_; }

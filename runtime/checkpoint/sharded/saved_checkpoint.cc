@@ -16,7 +16,7 @@ constexpr size_t kLengthBytes = 8;
 
 // The shard as the record knows it, by its size.
 absl::StatusOr<InputFile> OpenShard(const std::string& folder, const SavedShard& shard) {
-  ASSIGN_OR_RETURN(InputFile input, InputFile::Open(folder + "/" + ShardFile(shard.rank)));
+  ASSIGN_OR_RETURN(InputFile input, InputFile::Open(folder + "/" + ShardFile(shard.rank), Links::kRefused));
   if (input.size() == shard.bytes) return input;
   return InvalidArgument("{}: found {} bytes, {} says {}", input.path(), input.size(), kRecordFile, shard.bytes);
 }
@@ -43,7 +43,7 @@ bool IsTensorOf(const SavedState& state, const SavedPart& part, const StoredTens
 
 absl::StatusOr<SavedCheckpoint> SavedCheckpoint::Open(const std::string& folder) {
   const std::string path = folder + "/" + kRecordFile;
-  ASSIGN_OR_RETURN(const std::string text, ReadRegularFile(path, kLargestRecord));
+  ASSIGN_OR_RETURN(const std::string text, ReadRegularFile(path, kLargestRecord, Links::kRefused));
   ASSIGN_OR_RETURN(CheckpointRecord record, ParseRecord(path, text));
   SavedCheckpoint checkpoint(folder, std::move(record), HashOfBytes(text));
   RETURN_IF_ERROR(checkpoint.OpenShards());
@@ -59,7 +59,7 @@ absl::Status SavedCheckpoint::OpenShards() {
       return InvalidArgument("{}: found checksum {} of its header, {} says {}: the file was damaged, or is another's",
                              input.path(), hash, kRecordFile, Printable(shard.head_hash));
     }
-    ASSIGN_OR_RETURN(const SafetensorsReader reader, SafetensorsReader::Open(input.path()));
+    ASSIGN_OR_RETURN(const SafetensorsReader reader, SafetensorsReader::Open(input.path(), Links::kRefused));
     for (const StoredTensor& tensor : reader.header().tensors()) {
       shards_[shard.rank][tensor.name] = {tensor, static_cast<int64_t>(head.size()) + tensor.begin};
     }

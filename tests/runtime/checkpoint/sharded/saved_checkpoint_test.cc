@@ -143,6 +143,18 @@ TEST_F(SavedCheckpoints, AMissingShardIsNamed) {
   EXPECT_THAT(Refusal(), HasSubstr(ShardFile(2) + ": cannot open"));
 }
 
+// Who may write the folder could have anything that we may read taken for a part of it.
+TEST_F(SavedCheckpoints, LinksAreNotFollowed) {
+  for (const std::string& name : {std::string(kRecordFile), ShardFile(2)}) {
+    const std::string elsewhere = ::testing::TempDir() + "/elsewhere";
+    std::filesystem::rename(Path(name), elsewhere);
+    std::filesystem::create_symlink(elsewhere, Path(name));
+    EXPECT_THAT(Refusal(), HasSubstr(name + ": found a symbolic link, allowed is a file"));
+    std::filesystem::rename(elsewhere, Path(name));
+  }
+  EXPECT_TRUE(Read().ok()) << Read();
+}
+
 TEST_F(SavedCheckpoints, AShardOfAnotherIsNamed) {
   std::filesystem::copy(Path(ShardFile(0)), Path(ShardFile(2)), std::filesystem::copy_options::overwrite_existing);
   EXPECT_THAT(Refusal(), HasSubstr(ShardFile(2)));
