@@ -35,7 +35,7 @@ double SecondsSince(Clock::time_point begin) { return std::chrono::duration<doub
 absl::StatusOr<double> MeasureRing(Rings& rings, CommRanks& buffers, bool in_place, int64_t bytes) {
   const int64_t calls = CallsOf(bytes), count = bytes / kFloat;
   std::vector<absl::Status> status(rings.size());
-  std::vector<std::thread> threads;
+  std::vector<std::jthread> threads;  // joined also when one of them cannot be started
   const Clock::time_point begin = Clock::now();
   for (size_t r = 0; r < rings.size(); ++r) {
     threads.emplace_back([&, r] {
@@ -44,7 +44,7 @@ absl::StatusOr<double> MeasureRing(Rings& rings, CommRanks& buffers, bool in_pla
       for (int64_t call = 0; call < calls && status[r].ok(); ++call) status[r] = rings[r]->AllReduce(in, out, count);
     });
   }
-  for (std::thread& thread : threads) thread.join();
+  for (std::jthread& thread : threads) thread.join();
   for (const absl::Status& one : status) RETURN_IF_ERROR(one);
   return SecondsSince(begin) / static_cast<double>(calls);
 }

@@ -57,6 +57,10 @@ absl::StatusOr<CommRanks> MakeProcessRanks(int ranks, int64_t elements, ProcessW
     });
   }
   for (std::jthread& thread : threads) thread.join();
+  // Ranks that lack something are why others wait in vain.
+  for (const absl::Status& status : connected) {
+    if (absl::IsResourceExhausted(status)) return status;
+  }
   for (const absl::Status& status : connected) RETURN_IF_ERROR(status);
   constexpr const char* kNames[] = {"tcp", "tls", "shared_memory"};
   CommRanks made{kNames[static_cast<int>(wire)], {}};

@@ -22,9 +22,9 @@ absl::Status OnDevices(CommRanks& ranks, const std::function<absl::Status(std::v
     devices.back().push_back(&rank);
   }
   std::vector<absl::Status> status(devices.size());
-  std::vector<std::thread> threads;
+  std::vector<std::jthread> threads;  // joined also when one of them cannot be started
   for (size_t d = 0; d < devices.size(); ++d) threads.emplace_back([&, d] { status[d] = run(devices[d]); });
-  for (std::thread& thread : threads) thread.join();
+  for (std::jthread& thread : threads) thread.join();
   for (const absl::Status& one : status) RETURN_IF_ERROR(one);
   return absl::OkStatus();
 }

@@ -83,11 +83,11 @@ absl::StatusOr<CommRanks> MakeNcclRanks(int ranks, int64_t elements) {
   ASSIGN_OR_RETURN(const NcclApi* const api, LoadNccl());
   std::vector<absl::StatusOr<CommRank>> found(static_cast<size_t>(ranks));
   Meeting meeting(ranks);
-  std::vector<std::thread> threads;
+  std::vector<std::jthread> threads;  // joined also when one of them cannot be started
   for (int r = 0; r < ranks; ++r) {
     threads.emplace_back([&, r] { found[r] = MakeNcclRank(api, meeting, ranks, r, elements); });
   }
-  for (std::thread& thread : threads) thread.join();
+  for (std::jthread& thread : threads) thread.join();
   CommRanks made{"nccl", {}};
   for (absl::StatusOr<CommRank>& rank : found) {
     ASSIGN_OR_RETURN(made.ranks.emplace_back(), std::move(rank));

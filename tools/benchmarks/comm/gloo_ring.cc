@@ -51,7 +51,7 @@ absl::StatusOr<std::vector<std::unique_ptr<GlooRing>>> GlooRing::Connect(int ran
   ::gloo::rendezvous::HashStore store;
   std::vector<std::unique_ptr<GlooRing>> rings(static_cast<size_t>(ranks));
   std::vector<absl::Status> connected(rings.size());
-  std::vector<std::thread> threads;
+  std::vector<std::jthread> threads;  // joined also when one of them cannot be started
   for (int rank = 0; rank < ranks; ++rank) {
     threads.emplace_back([&, rank] {
       connected[rank] = CallGloo([&] {
@@ -62,7 +62,7 @@ absl::StatusOr<std::vector<std::unique_ptr<GlooRing>>> GlooRing::Connect(int ran
       });
     });
   }
-  for (std::thread& thread : threads) thread.join();
+  for (std::jthread& thread : threads) thread.join();
   for (const absl::Status& status : connected) RETURN_IF_ERROR(status);
   return rings;
 }

@@ -242,6 +242,15 @@ class EnvironmentTest(TrainerCase):
                                      rf"/partita_test_\d+ is {most}; raise it")
         self.assertEqual(outcomes, {0, 4})
 
+    def test_a_limit_of_processes_ends_a_calibration_with_an_error_of_resources(self):
+        """Its threads meet each other: of those that wait in vain no one is a lost peer."""
+        for most in (3, 6, 8, 11, 14):
+            for search in ([], ["--search=auto", "--ranks=2"]):
+                with self.subTest(pids=most, search=search), control_group(PIDS, pids_max=most) as enter:
+                    done = self.start("calibrate", "--steps=1", "--threads=2", "--save-profile=p.pbtxt", *search, MLP,
+                                      before=enter)
+                    self.assertIn(done.returncode, (0, 4), done.stderr)
+
     def test_a_limit_of_processes_ends_a_job_with_an_error_of_resources(self):
         """Whatever a rank starts when the limit is met: no library ends its process."""
         outcomes = set()
