@@ -1,5 +1,6 @@
 #include "ops/host/onednn/onednn_program.h"
 
+#include <cstdlib>
 #include <map>
 #include <string>
 
@@ -23,16 +24,35 @@ const std::map<std::string, Eltwise>& Activations() {
   return activations;
 }
 
+bool IsSet(const char* variable) {
+  return std::getenv(fmt::format("ONEDNN_{}", variable).c_str()) != nullptr ||
+         std::getenv(fmt::format("DNNL_{}", variable).c_str()) != nullptr;
+}
+
+// What a variable asks for (runtime/device/host/library_variables.h) is undone; what the process has set by oneDNN's
+// own functions stays. The choice of instructions is final once the process has used oneDNN elsewhere.
+void UndoVariables() {
+  if (IsSet("MAX_CPU_ISA")) dnnl_set_max_cpu_isa(dnnl_cpu_isa_default);
+  if (IsSet("CPU_ISA_HINTS")) dnnl_set_cpu_isa_hints(dnnl_cpu_isa_no_hints);
+  if (IsSet("VERBOSE")) dnnl_set_verbose(0);
+  if (IsSet("JIT_DUMP")) dnnl_set_jit_dump(0);
+  if (IsSet("JIT_PROFILE")) dnnl_set_jit_profiling_flags(DNNL_JIT_PROFILE_NONE);
+}
+
 }  // namespace
 
 std::string OneDnnName() {
+  OneDnnEngine();  // first, as the name holds the instructions
   const dnnl_version_t& version = *dnnl_version();
   return fmt::format("oneDNN {}.{}.{} isa {:#x}", version.major, version.minor, version.patch,
                      static_cast<int>(dnnl_get_effective_cpu_isa()));
 }
 
 const dnnl::engine& OneDnnEngine() {
-  static const dnnl::engine& engine = *new dnnl::engine(dnnl::engine::kind::cpu, 0);
+  static const dnnl::engine& engine = []() -> const dnnl::engine& {
+    UndoVariables();
+    return *new dnnl::engine(dnnl::engine::kind::cpu, 0);
+  }();
   return engine;
 }
 

@@ -9,10 +9,13 @@ using enum VariableHandling;
 
 constexpr char kOpenMp[] = "OpenMP", kOneDnn[] = "oneDNN", kJpeg[] = "libjpeg-turbo", kLibc[] = "glibc",
                kTcmalloc[] = "tcmalloc", kOpenSsl[] = "OpenSSL", kCuda[] = "CUDA", kCublas[] = "cuBLAS",
-               kCudnn[] = "cuDNN", kNccl[] = "NCCL";
+               kCudnn[] = "cuDNN", kNccl[] = "NCCL", kGrpc[] = "gRPC";
 
 constexpr char kTls[] = "concerns TLS alone: what it breaks is refused when ranks connect";
 constexpr char kPrints[] = "prints, to standard output unless told otherwise";
+constexpr char kInstructions[] = "chooses instructions, and so the bits of results";
+constexpr char kWrites[] = "writes files";
+constexpr char kGrpcPrints[] = "prints to standard error; partita_service logs errors of gRPC itself";
 
 // In the order of the libraries, the general row of a library last.
 constexpr LibraryVariable kVariables[] = {
@@ -30,12 +33,20 @@ constexpr LibraryVariable kVariables[] = {
 
     {"ONEDNN_DEFAULT_FPMATH_MODE", kOneDnn, kPinned, "lets f32 be computed in bf16; --precision says what is"},
     {"DNNL_DEFAULT_FPMATH_MODE", kOneDnn, kPinned, "lets f32 be computed in bf16; --precision says what is"},
-    {"ONEDNN_VERBOSE", kOneDnn, kDropped, kPrints},
-    {"DNNL_VERBOSE", kOneDnn, kDropped, kPrints},
-    {"ONEDNN_*", kOneDnn, kDropped, "chooses instructions, and so the bits of results, or writes files"},
-    {"DNNL_*", kOneDnn, kDropped, "chooses instructions, and so the bits of results, or writes files"},
-    {"_ONEDNN_*", kOneDnn, kDropped, "chooses instructions, and so the bits of results, or writes files"},
-    {"_DNNL_*", kOneDnn, kDropped, "chooses instructions, and so the bits of results, or writes files"},
+    {"ONEDNN_VERBOSE", kOneDnn, kPinned, kPrints},
+    {"DNNL_VERBOSE", kOneDnn, kPinned, kPrints},
+    {"ONEDNN_MAX_CPU_ISA", kOneDnn, kPinned, kInstructions},
+    {"DNNL_MAX_CPU_ISA", kOneDnn, kPinned, kInstructions},
+    {"ONEDNN_CPU_ISA_HINTS", kOneDnn, kPinned, kInstructions},
+    {"DNNL_CPU_ISA_HINTS", kOneDnn, kPinned, kInstructions},
+    {"ONEDNN_JIT_DUMP", kOneDnn, kPinned, kWrites},
+    {"DNNL_JIT_DUMP", kOneDnn, kPinned, kWrites},
+    {"ONEDNN_JIT_PROFILE", kOneDnn, kPinned, kWrites},
+    {"DNNL_JIT_PROFILE", kOneDnn, kPinned, kWrites},
+    {"ONEDNN_*", kOneDnn, kDropped, "may choose instructions, and so the bits of results, or write files"},
+    {"DNNL_*", kOneDnn, kDropped, "may choose instructions, and so the bits of results, or write files"},
+    {"_ONEDNN_*", kOneDnn, kDropped, "may choose instructions, and so the bits of results, or write files"},
+    {"_DNNL_*", kOneDnn, kDropped, "may choose instructions, and so the bits of results, or write files"},
     {"INTEL_LIBITTNOTIFY*", kOneDnn, kDropped, "loads a library into the process"},
     {"INTEL_JIT_PROFILER*", kOneDnn, kDropped, "loads a library into the process"},
 
@@ -51,6 +62,13 @@ constexpr LibraryVariable kVariables[] = {
     {"OPENSSL_*", kOpenSsl, kKept, kTls},
     {"SSL_CERT_*", kOpenSsl, kKept, kTls},
     {"RANDFILE", kOpenSsl, kKept, kTls},
+
+    {"GRPC_VERBOSITY", kGrpc, kDropped, kGrpcPrints},
+    {"GRPC_TRACE", kGrpc, kDropped, kGrpcPrints},
+    {"GRPC_STACKTRACE_MINLOGLEVEL", kGrpc, kDropped, kGrpcPrints},
+    {"GRPC_SSL_CIPHER_SUITES", kGrpc, kKept, kTls},
+    {"GRPC_DEFAULT_SSL_ROOTS_FILE_PATH", kGrpc, kKept, kTls},
+    {"GRPC_*", kGrpc, kDropped, "chooses among experiments and polling engines of gRPC"},
 
     {"NVIDIA_TF32_OVERRIDE", kCuda, kDropped, "computes f32 in TF32; --tf32 says whether"},
     {"CUDA_*", kCuda, kKept, "which devices are seen, and how they are used"},
