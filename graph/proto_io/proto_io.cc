@@ -40,12 +40,18 @@ LearningRate ReadLearningRate(const LearningRateProto& proto) {
           proto.patience()};
 }
 
-// What must be there, so that a file that is cut short between two fields is refused. An unknown op comes first: its
-// line may be all that is wrong.
+// Whether there is such an op with such attributes.
+absl::Status CheckOp(const NodeProto& node, const OpRegistry& registry) {
+  ASSIGN_OR_RETURN(const OpDefinition* const op, FindUserOp(registry, node.op()));
+  ASSIGN_OR_RETURN(const Attributes attributes, ReadAttributes(node.attributes()));
+  return CompleteAttributes(*op, attributes).status();
+}
+
+// What must be there, so that a file that is cut short between two fields is refused. An unknown op or attribute comes
+// first: its line may be all that is wrong.
 absl::Status CheckComplete(const GraphProto& proto, const OpRegistry& registry) {
   for (const NodeProto& node : proto.nodes()) {
-    const absl::Status known = FindUserOp(registry, node.op()).status();
-    if (!known.ok()) return WithContext(fmt::format("node {}", Quoted(node.name())), known);
+    RETURN_IF_ERROR(WithContext(fmt::format("node {}", Quoted(node.name())), CheckOp(node, registry)));
   }
   if (!proto.name().empty()) RETURN_IF_ERROR(WithContext("field name", CheckNodeName(proto.name())));
   if (proto.loss_size() != 1) {

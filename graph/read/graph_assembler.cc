@@ -83,6 +83,7 @@ constexpr ForeignName kForeignNames[] = {
     {"instance_norm", "mean, expand, sub, square, sqrt and div"},
     {"leaky_relu", "maximum, of x and scale of x"},
     {"leakyrelu", "maximum, of x and scale of x"},
+    {"prelu", "relu of x, minus relu of -x times the slopes"},
     {"abs", "maximum, of x and scale of x by -1"},
     {"neg", "scale by -1"},
     {"negative", "scale by -1"},

@@ -79,7 +79,7 @@ absl::Status CheckHoldsImages(const std::string& path) {
   if (error) return InvalidArgument("{}: cannot read the data set: {}", path, error.message());
   return InvalidArgument(
       "{}: found no data set, allowed are folders of IDX files, of pictures by class, of archives (.tar), of arrays "
-      "(.npy), of texts or of parallel texts with their vocabulary.txt",
+      "(.npy, of each set in train/ and test/), of texts or of parallel texts with their vocabulary.txt",
       path);
 }
 

@@ -106,14 +106,14 @@ bool IsLoopback(const std::string& address) {
 absl::StatusOr<std::string> AddressTowards(const std::string& address) {
   int error = 0;
   const Addresses peer = Resolve(address, AI_NUMERICHOST | AI_NUMERICSERV, error);
-  if (error != 0) return Unavailable("'{}' is not a numeric address: {}", address, gai_strerror(error));
+  if (error != 0) return InvalidArgument("'{}' is not a numeric address: {}", address, gai_strerror(error));
   sockaddr_storage own{};
   socklen_t size = sizeof(own);
   const int fd = socket(peer->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   const bool found = fd >= 0 && connect(fd, peer->ai_addr, peer->ai_addrlen) == 0 &&
                      getsockname(fd, reinterpret_cast<sockaddr*>(&own), &size) == 0;
   if (fd >= 0) close(fd);
-  if (!found) return Unavailable("no interface of this machine reaches rank 0 at {}", address);
+  if (!found) return InvalidArgument("no interface of this machine reaches rank 0 at {}", address);
   return NumericText(reinterpret_cast<const sockaddr*>(&own), size);
 }
 

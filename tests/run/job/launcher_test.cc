@@ -131,5 +131,19 @@ TEST(Launcher, RefusesWhatCannotBe) {
   }
 }
 
+// A link-local address without its interface: to start again would not help.
+TEST(Launcher, AnAddressThatNoInterfaceReachesIsNoLostPeer) {
+  const absl::Status status = Find({{"RANK", "1"},
+                                    {"WORLD_SIZE", "2"},
+                                    {"LOCAL_RANK", "1"},
+                                    {"MASTER_ADDR", "fe80::1"},
+                                    {kTokenVariable, std::string(32, 't')}})
+                                  .status();
+  EXPECT_EQ(ToExitCode(status), kExitFiles);
+  EXPECT_NE(std::string(status.message()).find("no interface of this machine reaches rank 0 at fe80::1"),
+            std::string::npos)
+      << status;
+}
+
 }  // namespace
 }  // namespace partita
