@@ -210,9 +210,20 @@ ARROWS = {
                  " runtime/api runtime/api/job runtime/checkpoint/sharded runtime/data runtime/telemetry runtime/train" +
                  " runtime/train/sharded run run/spec run/host run/plan run/beginning run/data run/job",
 
+    # What is shown of a plan before anything runs.
+    "run/html": "",
+    "run/pictures": "proto graph/schedule graph/timeline partitioner/explain runtime/telemetry run/html run/plan",
+    "run/plan_page": "runtime/base proto graph graph/ir graph/moves graph/timeline partitioner/choose partitioner/explain" +
+                     " runtime/telemetry run/html run/pictures",
+    "run/plan_report": "runtime/base proto graph graph/derive graph/ir graph/moves graph/proto_io graph/schedule" +
+                       " graph/timeline ops partitioner/choose partitioner/cluster partitioner/cost partitioner/explain" +
+                       " partitioner/predict partitioner/repair partitioner/simulate runtime/api runtime/api/backend" +
+                       " runtime/exec runtime/telemetry run run/spec run/host run/plan run/pictures run/plan_page",
+
     # The library's one face.
     "partita": "runtime/base proto graph/value graph/ir graph/read graph/proto_io importer ops ops/values runtime/api" +
-               " runtime/api/rank runtime/comm runtime/train run run/spec run/host run/job run/plan run/train",
+               " runtime/api/rank runtime/comm runtime/train run run/spec run/host run/job run/plan run/plan_report" +
+               " run/train",
     "partita/c": "partita run/host",
 }
 

@@ -12,11 +12,11 @@
 #include "run/plan/inputs.h"
 #include "run/plan/machine.h"
 #include "run/plan/run_options.h"
+#include "run/plan_report/strategy_file.h"
 #include "runtime/base/files.h"
 #include "tools/commands/calibrate/measure_machine.h"
 #include "tools/commands/calibrate/settled_search.h"
 #include "tools/commands/commands.h"
-#include "tools/commands/output/strategy_file.h"
 #include "tools/program/exit_code.h"
 
 namespace partita {

@@ -17,6 +17,7 @@
 #include "run/plan/chosen_strategy.h"
 #include "run/plan/machine.h"
 #include "run/plan/predicted_plan.h"
+#include "run/plan_report/fitting_strategy.h"
 #include "run/spec/flag.h"
 #include "run/spec/spec_error.h"
 #include "run/start.h"
@@ -25,7 +26,6 @@
 #include "runtime/base/status.h"
 #include "runtime/train/graph_fields.h"
 #include "tools/commands/commands.h"
-#include "tools/commands/plan/fitting_strategy.h"
 #include "tools/program/exit_code.h"
 
 namespace partita {

@@ -7,6 +7,9 @@
 #include <vector>
 
 #include "partitioner/choose/ranked_finalists.h"
+#include "run/pictures/memory_limit.h"
+#include "run/plan_report/strategy_file.h"
+#include "run/plan_report/timeline.h"
 #include "run/train/training_run.h"
 #include "runtime/api/communication_meter.h"
 #include "runtime/base/number.h"
@@ -16,9 +19,6 @@
 #include "tools/commands/commands.h"
 #include "tools/commands/oracle/graded_training.h"
 #include "tools/commands/output/report.h"
-#include "tools/commands/output/strategy_file.h"
-#include "tools/commands/output/timeline.h"
-#include "tools/commands/pictures/memory_limit.h"
 #include "tools/commands/processes/finish_writing.h"
 #include "tools/commands/processes/processes.h"
 #include "tools/commands/processes/signals.h"

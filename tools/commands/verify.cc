@@ -9,6 +9,7 @@
 #include "run/data/data.h"
 #include "run/plan/pixel_forms.h"
 #include "run/plan/run_options.h"
+#include "run/plan_report/strategy_file.h"
 #include "run/start.h"
 #include "runtime/api/verify_plan.h"
 #include "runtime/base/number.h"
@@ -17,7 +18,6 @@
 #include "runtime/train/model_file.h"
 #include "runtime/train/trainer.h"
 #include "tools/commands/commands.h"
-#include "tools/commands/output/strategy_file.h"
 #include "tools/program/exit_code.h"
 #include "tools/program/start/nccl_variables.h"
 

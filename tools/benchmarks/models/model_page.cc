@@ -4,10 +4,10 @@
 #include <algorithm>
 
 #include "run/host/host.h"
+#include "run/html/escaped_html.h"
+#include "run/html/html_page.h"
 #include "runtime/telemetry/progress.h"
 #include "tools/benchmarks/models/model_benchmark.h"
-#include "tools/program/html/escaped_html.h"
-#include "tools/program/html/html_page.h"
 
 namespace partita {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <map>
 
-#include "tools/commands/output/plan_proto.h"
+#include "tools/commands/output/plan_text.h"
 
 namespace partita {
 namespace {

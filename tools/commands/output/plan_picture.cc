@@ -6,10 +6,10 @@
 #include <set>
 
 #include "graph/ir/generated_name.h"
+#include "run/plan_page/plan_parts.h"
 #include "runtime/base/number.h"
 #include "runtime/telemetry/progress.h"
-#include "tools/commands/output/plan_parts.h"
-#include "tools/commands/output/plan_proto.h"
+#include "tools/commands/output/plan_text.h"
 
 namespace partita {
 namespace {

@@ -3,10 +3,10 @@
 #include <map>
 
 #include "graph/recompute/recompute.h"
+#include "run/plan_page/plan_parts.h"
 #include "runtime/base/number.h"
 #include "runtime/telemetry/progress.h"
-#include "tools/commands/output/plan_parts.h"
-#include "tools/commands/output/plan_proto.h"
+#include "tools/commands/output/plan_text.h"
 
 namespace partita {
 namespace {

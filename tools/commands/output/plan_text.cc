@@ -1,12 +1,13 @@
 // WriteWholePlan: the tables of `trainer plan --full`.
+#include "tools/commands/output/plan_text.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 
+#include "run/plan_page/plan_parts.h"
 #include "runtime/base/number.h"
-#include "tools/commands/output/plan_parts.h"
-#include "tools/commands/output/plan_proto.h"
 
 namespace partita {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "tools/commands/output/plan_parts.h"
-#include "tools/commands/plan/numbers.h"
+#include "run/plan_page/numbers.h"
+#include "run/plan_page/plan_parts.h"
 
 namespace partita {
 namespace {

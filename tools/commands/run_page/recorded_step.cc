@@ -5,7 +5,7 @@
 #include <variant>
 
 #include "partitioner/explain/critical_path.h"
-#include "tools/commands/pictures/step_picture.h"
+#include "run/pictures/step_picture.h"
 #include "tools/commands/run_page/run_page.h"
 
 namespace partita {

@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "run/html/charts.h"
+#include "run/html/escaped_html.h"
+#include "run/html/html_page.h"
+#include "run/pictures/step_picture.h"
 #include "runtime/base/number.h"
 #include "runtime/telemetry/progress.h"
-#include "tools/commands/pictures/step_picture.h"
 #include "tools/commands/run_page/run_page.h"
-#include "tools/program/html/charts.h"
-#include "tools/program/html/escaped_html.h"
-#include "tools/program/html/html_page.h"
 
 namespace partita {
 namespace {

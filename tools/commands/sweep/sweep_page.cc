@@ -6,9 +6,9 @@
 #include <cmath>
 #include <map>
 
+#include "run/html/escaped_html.h"
+#include "run/html/html_page.h"
 #include "tools/commands/sweep/sweep.h"
-#include "tools/program/html/escaped_html.h"
-#include "tools/program/html/html_page.h"
 
 namespace partita {
 namespace {
