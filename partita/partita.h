@@ -34,6 +34,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -105,6 +106,7 @@ class Model {
   std::vector<Field> fields() const;  // that training wants
 
  private:
+  friend class Plan;
   friend class Session;
   struct Parts;
   explicit Model(std::shared_ptr<const Parts> parts) : parts_(std::move(parts)) {}
@@ -149,6 +151,30 @@ struct Options {
   std::map<std::string, std::string> settings = {};
   // The same without a launcher: this process runs rank `transport->rank`. Session::Start waits for the others.
   std::shared_ptr<const Transport> transport = nullptr;
+};
+
+// What a session would be, found without starting it: `trainer plan` as a call. Reads the graph, but no weights and no
+// data, and writes nothing. Many threads may read a plan.
+class Plan {
+ public:
+  // With the arguments of Session::Start. Settings may also be those of `trainer plan`, as objective and repair; what
+  // only training reads has no effect. kDoesNotFit: the message says what is lacking.
+  static Result<Plan> Make(const Model& model, const Split& split, const Options& options);
+  static Result<Plan> Make(const Model& model, const Run& run);
+
+  const PlanSummary& summary() const;
+  // What `trainer plan --deterministic --format=json` prints (proto/plan.proto): ranks with memory, times and launches,
+  // nodes with layouts and bytes, groups, and what a search compared.
+  Result<std::string> Json() const;
+  // The page of `trainer plan --page`: HTML that loads nothing. kInvalidArgument: there is no machine.
+  Result<std::string> Page() const;
+  // The split as a strategy file (.pbtxt); comments say why it was chosen. A session with it runs what was planned.
+  Result<std::string> StrategyText() const;
+
+ private:
+  struct Parts;
+  explicit Plan(std::shared_ptr<Parts> parts) : parts_(std::move(parts)) {}
+  std::shared_ptr<Parts> parts_;
 };
 
 // Where lines go that a run says besides its results: what it survived, what it chose. For all sessions of the process;

@@ -1,6 +1,8 @@
 #include "partita/spec_of.h"
 
 #include <algorithm>
+#include <iterator>
+#include <string_view>
 #include <vector>
 
 #include "graph/value/node_name.h"
@@ -19,8 +21,21 @@ bool IsOfPrograms(const FlagDefinition& flag) {
          flag.name == "loss";  // Import has it
 }
 
-std::vector<FlagDefinition> SettingsOfRuns() {
-  std::vector<FlagDefinition> settings = FlagsOfCommand(FlagsOf(*RunSpec::descriptor()), "train");
+// Other forms of what is printed of a plan.
+bool IsOfPrintedPlans(const FlagDefinition& flag) {
+  constexpr std::string_view kForms[] = {"full", "explain", "diff", "dump-after"};
+  return std::ranges::find(kForms, flag.name) != std::end(kForms);
+}
+
+std::vector<FlagDefinition> SettingsOf(SpecUse use) {
+  const std::vector<FlagDefinition> all = FlagsOf(*RunSpec::descriptor());
+  std::vector<FlagDefinition> settings = FlagsOfCommand(all, "train");
+  if (use == SpecUse::kPlan) {
+    for (FlagDefinition& flag : FlagsOfCommand(all, "plan")) {
+      const bool known = std::ranges::find(settings, flag.name, &FlagDefinition::name) != settings.end();
+      if (!known && !IsOfPrintedPlans(flag)) settings.push_back(std::move(flag));
+    }
+  }
   std::erase_if(settings, IsOfPrograms);
   return settings;
 }
@@ -96,41 +111,44 @@ absl::Status CheckFields(const RunSpec& spec) {
 }
 
 // The description with what holds for every run of the library, checked.
-absl::StatusOr<RunSpec> Completed(const std::string& source, RunSpec spec) {
+absl::StatusOr<RunSpec> Completed(const std::string& source, SpecUse use, RunSpec spec) {
   // Nothing is written to the user's home unless a setting asks for it.
   if (!spec.execution().has_deterministic()) spec.mutable_execution()->set_deterministic(true);
   if (!spec.execution().has_plan_cache()) spec.mutable_execution()->set_plan_cache("");
   spec.mutable_model()->set_graph(source);
-  RETURN_IF_ERROR(CheckSpec(spec, "train"));
+  RETURN_IF_ERROR(CheckSpec(spec, use == SpecUse::kPlan ? "plan" : "train"));
   return spec;
 }
 
-}  // namespace
-
-absl::StatusOr<RunSpec> SpecOf(const std::string& source, const Split& split, const Options& options) {
-  RunSpec spec;
-  RETURN_IF_ERROR(SetSplit(split, spec));
-  RETURN_IF_ERROR(SetOptions(options, spec));
-  RETURN_IF_ERROR(CheckFields(spec));
-  const std::vector<FlagDefinition> known = SettingsOfRuns();
-  for (const auto& [name, value] : options.settings) RETURN_IF_ERROR(SetSetting(known, name, value, spec));
-  return Completed(source, std::move(spec));
-}
-
-absl::StatusOr<RunSpec> SpecOf(const std::string& source, const Run& run) {
-  ASSIGN_OR_RETURN(RunSpec spec, SettingsIn(run.settings));
-  return Completed(source, std::move(spec));
-}
-
-absl::StatusOr<RunSpec> SettingsIn(const std::string& text) {
+// The settings of a text.
+absl::StatusOr<RunSpec> SettingsIn(const std::string& text, SpecUse use) {
   const size_t begin = text.find_first_not_of(" \t\r\n");
   const bool is_json = begin != std::string::npos && text[begin] == '{';
   const auto config = is_json ? ParseJsonConfig(text) : ParseConfigFile(text);
   if (!config.ok()) return WithContext("the settings", config.status());
   RunSpec spec;
-  const std::vector<FlagDefinition> known = SettingsOfRuns();
+  const std::vector<FlagDefinition> known = SettingsOf(use);
   for (const ConfigEntry& entry : config->entries) RETURN_IF_ERROR(SetSetting(known, entry.key, entry.value, spec));
   return spec;
 }
+
+}  // namespace
+
+absl::StatusOr<RunSpec> SpecOf(const std::string& source, const Split& split, const Options& options, SpecUse use) {
+  RunSpec spec;
+  RETURN_IF_ERROR(SetSplit(split, spec));
+  RETURN_IF_ERROR(SetOptions(options, spec));
+  RETURN_IF_ERROR(CheckFields(spec));
+  const std::vector<FlagDefinition> known = SettingsOf(use);
+  for (const auto& [name, value] : options.settings) RETURN_IF_ERROR(SetSetting(known, name, value, spec));
+  return Completed(source, use, std::move(spec));
+}
+
+absl::StatusOr<RunSpec> SpecOf(const std::string& source, const Run& run, SpecUse use) {
+  ASSIGN_OR_RETURN(RunSpec spec, SettingsIn(run.settings, use));
+  return Completed(source, use, std::move(spec));
+}
+
+absl::StatusOr<RunSpec> SettingsIn(const std::string& text) { return SettingsIn(text, SpecUse::kSession); }
 
 }  // namespace partita::api

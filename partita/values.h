@@ -157,6 +157,24 @@ struct FitResult {
   bool stopped = false;  // before the end of the run: by on_progress, Interrupt or the deadline
 };
 
+// What a plan predicts, in short. Times are those of the rank that takes longest, and 0 without a machine: the settings
+// cluster and profile name one.
+struct PlanSummary {
+  std::string split = {};      // "data:2 model:2", or the trainer's flags that say it
+  std::string cluster = {};    // the machine's; "": none
+  int ranks = 1;               // one device each
+  int64_t batch = 0;           // samples of a step; 0: the graph reads none
+  double step_seconds = 0;     // the sum of the next three
+  double compute_seconds = 0;  // kernels or copies run
+  double exposed_seconds = 0;  // collectives run, waiting for other ranks included, and nothing is computed
+  double idle_seconds = 0;
+  int64_t memory_bytes = 0;         // of the fullest rank
+  int64_t memory_limit_bytes = 0;   // of a rank, by the setting memory; 0: none
+  int64_t device_used_bytes = 0;    // of the fullest device, by all ranks on it
+  int64_t device_memory_bytes = 0;  // that this device has; 0: there is no machine
+  int64_t wire_bytes = 0;           // that leave ranks in a step
+};
+
 // How images become a model's input: (byte / 255 - mean) / deviation, by channel.
 struct Preprocessing {
   int64_t height = 0, width = 0, channels = 0;

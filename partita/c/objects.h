@@ -5,6 +5,8 @@
 #include <atomic>
 #include <map>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +24,14 @@ struct partita_model {
 
   partita::api::Model model;
   std::vector<partita::api::Field> fields;
+};
+
+struct partita_plan {
+  explicit partita_plan(partita::api::Plan made) : plan(std::move(made)) {}
+
+  partita::api::Plan plan;
+  std::mutex mutex;                                 // of the texts
+  std::optional<std::string> json, page, strategy;  // that a call has returned
 };
 
 struct partita_values {

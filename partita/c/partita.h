@@ -12,11 +12,11 @@
 // Strings are UTF-8 and end with NUL. The library copies what it is passed; memory that it returns belongs to the
 // object that the function's comment names.
 //
-// Threads: any number of threads may read a model or values. A session runs one call at a time: a second call gets
-// PARTITA_MISUSE at once, except partita_session_interrupt and partita_session_cancel, which any thread may call. After
-// fork() sessions keep working in the parent; in the child each of their calls returns PARTITA_MISUSE. A call with a
-// model, session or values that are not alive, e.g. because they were freed, returns PARTITA_MISUSE; errors are not
-// looked up, and may not be used after they were freed.
+// Threads: any number of threads may read a model, a plan or values. A session runs one call at a time: a second call
+// gets PARTITA_MISUSE at once, except partita_session_interrupt and partita_session_cancel, which any thread may call.
+// After fork() sessions keep working in the parent; in the child each of their calls returns PARTITA_MISUSE. A call
+// with a model, plan, session or values that are not alive, e.g. because they were freed, returns PARTITA_MISUSE;
+// errors are not looked up, and may not be used after they were freed.
 #ifndef PARTITA_PARTITA_C_PARTITA_H_
 #define PARTITA_PARTITA_C_PARTITA_H_
 
@@ -203,6 +203,55 @@ typedef struct partita_session_options {
 // launch`) has started as one of several runs one rank; the others make the same calls.
 PARTITA_API partita_error* partita_session_start(const partita_model* model, const partita_session_options* options,
                                                  partita_session** session);
+
+// Plans
+
+// What a session would be, found without starting it.
+typedef struct partita_plan partita_plan;
+
+// What `trainer plan` does: chooses the split and predicts its step, memory and bytes. Settings may also be those of
+// `trainer plan`, e.g. objective and repair; what only training reads has no effect, nor have the other options.
+// PARTITA_DOES_NOT_FIT: the message says what is lacking. `options`: NULL for the defaults.
+PARTITA_API partita_error* partita_plan_make(const partita_model* model, const partita_session_options* options,
+                                             partita_plan** plan);
+
+// What a plan predicts, in short. Times are those of the rank that takes longest, and 0 without a machine: the settings
+// cluster and profile name one. Strings are the plan's.
+typedef struct partita_plan_summary {
+  size_t size;             // sizeof of this struct
+  const char* split;       // "data:2 model:2", or the trainer's flags that say it
+  const char* cluster;     // the machine's; "": none
+  int32_t ranks;           // one device each
+  int64_t batch;           // samples of a step; 0: the graph reads none
+  double step_seconds;     // the sum of the next three
+  double compute_seconds;  // kernels or copies run
+  double exposed_seconds;  // collectives run, waiting for other ranks included, and nothing is computed
+  double idle_seconds;
+  int64_t memory_bytes;         // of the fullest rank
+  int64_t memory_limit_bytes;   // of a rank, by the setting memory; 0: none
+  int64_t device_used_bytes;    // of the fullest device, by all ranks on it
+  int64_t device_memory_bytes;  // that this device has; 0: there is no machine
+  int64_t wire_bytes;           // that leave ranks in a step
+} partita_plan_summary;
+
+// The plan in short.
+PARTITA_API partita_error* partita_plan_summarize(const partita_plan* plan, partita_plan_summary* summary);
+
+// What `trainer plan --deterministic --format=json` prints: ranks with memory, times and launches, nodes with layouts
+// and bytes, groups, and what a search compared. The text is the plan's, as are the next two.
+PARTITA_API partita_error* partita_plan_json(const partita_plan* plan, const char** json);
+
+// The page of `trainer plan --page`: HTML that loads nothing. PARTITA_INVALID_ARGUMENT: there is no machine.
+PARTITA_API partita_error* partita_plan_page(const partita_plan* plan, const char** html);
+
+// The split as a strategy file (.pbtxt); comments say why it was chosen. A session with that file as the setting
+// strategy runs what was planned.
+PARTITA_API partita_error* partita_plan_strategy(const partita_plan* plan, const char** strategy);
+
+// Frees a plan; NULL is allowed.
+PARTITA_API void partita_plan_free(partita_plan* plan);
+
+// Steps
 
 // The result of a step.
 typedef struct partita_step {

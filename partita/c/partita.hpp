@@ -213,6 +213,64 @@ class Model {
   std::shared_ptr<partita_model> model_;
 };
 
+// What a session would be, found without starting it: split, step time, memory, bytes. Many threads may read it.
+class Plan {
+ public:
+  // The settings may also be those of `trainer plan`; what only training reads has no effect, nor have the other
+  // fields. kDoesNotFit: the message says what is lacking.
+  static Result<Plan> Make(const Model& model, const Run& run = {}) {
+    auto options = internal::Sized<partita_session_options>();
+    options.settings = run.settings.c_str();
+    partita_plan* plan = nullptr;
+    if (partita_error* const wrong = partita_plan_make(model.get(), &options, &plan)) return internal::Taken(wrong);
+    return Plan(plan);
+  }
+
+  PlanSummary summary() const {
+    auto told = internal::Sized<partita_plan_summary>();
+    if (partita_error* const wrong = partita_plan_summarize(get(), &told)) {
+      partita_error_free(wrong);
+      return {};
+    }
+    PlanSummary summary;
+    summary.split = told.split;
+    summary.cluster = told.cluster;
+    summary.ranks = told.ranks;
+    summary.batch = told.batch;
+    summary.step_seconds = told.step_seconds;
+    summary.compute_seconds = told.compute_seconds;
+    summary.exposed_seconds = told.exposed_seconds;
+    summary.idle_seconds = told.idle_seconds;
+    summary.memory_bytes = told.memory_bytes;
+    summary.memory_limit_bytes = told.memory_limit_bytes;
+    summary.device_used_bytes = told.device_used_bytes;
+    summary.device_memory_bytes = told.device_memory_bytes;
+    summary.wire_bytes = told.wire_bytes;
+    return summary;
+  }
+
+  // What `trainer plan --deterministic --format=json` prints.
+  Result<std::string> Json() const { return Text(partita_plan_json); }
+  // The page of `trainer plan --page`: HTML that loads nothing. kInvalidArgument: there is no machine.
+  Result<std::string> Page() const { return Text(partita_plan_page); }
+  // The split as a strategy file (.pbtxt); comments say why it was chosen. A session with it runs what was planned.
+  Result<std::string> StrategyText() const { return Text(partita_plan_strategy); }
+
+  const partita_plan* get() const { return plan_.get(); }
+
+ private:
+  explicit Plan(partita_plan* plan) : plan_(plan, partita_plan_free) {}
+
+  template <typename F>
+  Result<std::string> Text(const F& call) const {
+    const char* text = nullptr;
+    if (partita_error* const wrong = call(get(), &text)) return internal::Taken(wrong);
+    return std::string(text);
+  }
+
+  std::shared_ptr<partita_plan> plan_;
+};
+
 // A model at work on its ranks.
 class Session {
  public:

@@ -3,6 +3,8 @@
     session = partita.fit("model.pt2", {"image": images, "label": labels}, devices=2, epochs=3, predict=["linear"])
     logits = session.predict(image=images[:8])["linear"]
 
+    print(partita.plan("model.pt2", split="auto", devices=2).step_seconds)  # before anything is started
+
     with partita.Session(partita.Model("model.pbtxt"), dp=2, threads=1) as session:
         for images, labels in batches:
             print(session.step(images=images, labels=labels).loss)
@@ -26,8 +28,10 @@ _PLACES = {
         "Cancelled", "DoesNotFit", "Error", "InternalError", "InvalidArgument", "Misuse", "NotFinite", "Unavailable",
         "set_log", "version",
     ),
+    "fitting": ("fit",),
+    "plans": ("Plan", "plan"),
     "service": ("Service",),
-    "session": ("Epoch", "Field", "Model", "Progress", "Session", "Step", "fit"),
+    "session": ("Epoch", "Field", "Model", "Progress", "Session", "Step"),
 }
 __all__ = [name for names in _PLACES.values() for name in names]  # noqa: PLE0605
 

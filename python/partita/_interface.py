@@ -83,6 +83,27 @@ class SessionOptions(ctypes.Structure):
     ]
 
 
+class PlanSummary(ctypes.Structure):
+    """What a plan predicts, in short. Times are those of the rank that takes longest, and 0 without a machine: the settings cluster and profile name one. Strings are the plan's."""
+
+    _fields_ = [
+        ("size", ctypes.c_size_t),
+        ("split", ctypes.c_char_p),
+        ("cluster", ctypes.c_char_p),
+        ("ranks", ctypes.c_int32),
+        ("batch", ctypes.c_int64),
+        ("step_seconds", ctypes.c_double),
+        ("compute_seconds", ctypes.c_double),
+        ("exposed_seconds", ctypes.c_double),
+        ("idle_seconds", ctypes.c_double),
+        ("memory_bytes", ctypes.c_int64),
+        ("memory_limit_bytes", ctypes.c_int64),
+        ("device_used_bytes", ctypes.c_int64),
+        ("device_memory_bytes", ctypes.c_int64),
+        ("wire_bytes", ctypes.c_int64),
+    ]
+
+
 class Step(ctypes.Structure):
     """The result of a step."""
 
@@ -303,6 +324,48 @@ FUNCTIONS = {
             ctypes.c_void_p,
             ctypes.POINTER(SessionOptions),
             ctypes.POINTER(ctypes.c_void_p),
+        ],
+    ),
+    "partita_plan_make": (
+        ctypes.c_void_p,
+        [
+            ctypes.c_void_p,
+            ctypes.POINTER(SessionOptions),
+            ctypes.POINTER(ctypes.c_void_p),
+        ],
+    ),
+    "partita_plan_summarize": (
+        ctypes.c_void_p,
+        [
+            ctypes.c_void_p,
+            ctypes.POINTER(PlanSummary),
+        ],
+    ),
+    "partita_plan_json": (
+        ctypes.c_void_p,
+        [
+            ctypes.c_void_p,
+            ctypes.POINTER(ctypes.c_char_p),
+        ],
+    ),
+    "partita_plan_page": (
+        ctypes.c_void_p,
+        [
+            ctypes.c_void_p,
+            ctypes.POINTER(ctypes.c_char_p),
+        ],
+    ),
+    "partita_plan_strategy": (
+        ctypes.c_void_p,
+        [
+            ctypes.c_void_p,
+            ctypes.POINTER(ctypes.c_char_p),
+        ],
+    ),
+    "partita_plan_free": (
+        None,
+        [
+            ctypes.c_void_p,
         ],
     ),
     "partita_session_train": (

@@ -5,7 +5,6 @@ import dataclasses
 import json
 import operator
 import os
-import tempfile
 import threading
 
 import numpy
@@ -68,8 +67,8 @@ def _metrics(struct, prefix=""):
     return {names[m].decode(): values[m] for m in range(count)}
 
 
-class _Handle:
-    """An object of the library, which frees it."""
+class Handle:
+    """The address of an object of the library, which is freed with it."""
 
     def __init__(self, free):
         self.address = ctypes.c_void_p()
@@ -79,7 +78,7 @@ class _Handle:
         self.close()
 
     def __reduce__(self):
-        raise TypeError("models and sessions cannot be copied or pickled")
+        raise TypeError("models, plans and sessions cannot be copied or pickled")
 
     def close(self):
         if self.address:
@@ -95,7 +94,7 @@ def _encoded(text):
     return encoded
 
 
-def _array(name, given, dtype):
+def array_of(name, given, dtype):
     """The array as the library takes it: dense, of the field's type where that loses nothing. dtype: None of a name that
     the model does not have, which the library then says.
     """
@@ -123,7 +122,7 @@ class _Batch:
     """Arrays as tensors of the interface; they live as long as this."""
 
     def __init__(self, fields, types):
-        self.arrays = {name: _array(name, given, types.get(name)) for name, given in fields.items()}
+        self.arrays = {name: array_of(name, given, types.get(name)) for name, given in fields.items()}
         self.tensors = (_interface.Tensor * len(fields))()
         self.shapes = []
         for tensor, (name, array) in zip(self.tensors, self.arrays.items(), strict=True):
@@ -139,7 +138,7 @@ class _Batch:
         return len(self.tensors)
 
 
-class _Values(_Handle):
+class _Values(Handle):
     """Tensors that the library returned; arrays of them keep them alive and copy nothing."""
 
     def __init__(self):
@@ -175,7 +174,7 @@ class Model:
             loss=None if loss is None else loss.encode(),
             frozen_statistics=int(frozen_statistics),
         )
-        self._handle = _Handle("partita_model_free")
+        self._handle = Handle("partita_model_free")
         library.call(
             "partita_model_from_file", _encoded(path), ctypes.byref(options), ctypes.byref(self._handle.address)
         )
@@ -188,9 +187,14 @@ class Model:
     @classmethod
     def _by(cls, function, *arguments):
         model = cls.__new__(cls)
-        model._handle = _Handle("partita_model_free")
+        model._handle = Handle("partita_model_free")
         library.call(function, *arguments, ctypes.byref(model._handle.address))
         return model
+
+    @property
+    def address(self):
+        """For calls of the library."""
+        return self._handle.address
 
     def with_batch(self, batch):
         """The same model for batches of another size."""
@@ -211,7 +215,7 @@ class Model:
         return fields
 
 
-def _types_of(model, settings):
+def types_of(model, settings):
     """Of the fields of a batch, in the precision of the run."""
     types = {name: field.dtype for name, field in model.fields.items()}
     if settings.get("precision") == "f64":
@@ -221,6 +225,21 @@ def _types_of(model, settings):
 
 def _text(value):
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def options_of(settings, **others):
+    """The struct of a session's options, of settings with _ for -; those that are None are left out."""
+    named = {name.replace("_", "-"): _text(value) for name, value in settings.items() if value is not None}
+    return library.made(_interface.SessionOptions, settings=json.dumps(named).encode(), **others)
+
+
+def model_of(model, loss=None):
+    """A Model, or that of a path, which `loss` is for."""
+    if not isinstance(model, Model):
+        return Model(model, loss=loss)
+    if loss is not None:
+        raise library.InvalidArgument("loss is of a model that is read here; give it to Model")
+    return model
 
 
 class Session:
@@ -236,21 +255,18 @@ class Session:
     """
 
     def __init__(self, model, *, predict=(), train=True, **settings):
-        if not isinstance(model, Model):
-            model = Model(model)
-        named = {name.replace("_", "-"): _text(value) for name, value in settings.items() if value is not None}
+        model = model_of(model)
         values = [_encoded(name) for name in ([predict] if isinstance(predict, str) else predict)]
-        options = library.made(
-            _interface.SessionOptions,
-            settings=json.dumps(named).encode(),
+        options = options_of(
+            settings,
             values=(ctypes.c_char_p * len(values))(*values),
             value_count=len(values),
             predict_only=int(not train),
         )
-        self._types = _types_of(model, settings)
-        self._handle = _Handle("partita_session_free")
+        self._types = types_of(model, settings)
+        self._handle = Handle("partita_session_free")
         library.call(
-            "partita_session_start", model._handle.address, ctypes.byref(options), ctypes.byref(self._handle.address)
+            "partita_session_start", model.address, ctypes.byref(options), ctypes.byref(self._handle.address)
         )
 
     def __enter__(self):
@@ -402,66 +418,3 @@ class Session:
         """Sets a state; the shape is the state's, and the array becomes of its type."""
         batch = _Batch({state: array}, {state: self.read(state).dtype})
         library.call("partita_session_write", self._address, batch.tensors)
-
-
-_SEARCHES = ("auto", "data", "grid", "groups", "placement", "pipeline", "layerwise")
-
-
-def _split(split, devices):
-    """The settings of a split: a dict of them, "auto" or another kind of search, or the path of a strategy."""
-    if split is None:
-        return {} if devices is None else {"dp": devices}
-    if isinstance(split, str) and split in _SEARCHES:
-        return {"search": split, "ranks": devices}
-    if devices is not None:
-        raise library.InvalidArgument(f"split is {split!r} and devices is {devices}; a split by rule or from a file says "
-                                      "how many devices there are")
-    if isinstance(split, dict):
-        return dict(split)
-    return {"strategy": os.fsdecode(split)}
-
-
-def _named_arrays(data, types):
-    """Arrays under the names that files have, of the types of the model's fields."""
-    named = {}
-    for given, array in data.items():
-        of, name = given.split("/", 1) if "/" in given else ("train", given)
-        if name not in types or of not in ("train", "test"):
-            raise library.InvalidArgument(f"data has '{given}'; expected the fields {', '.join(sorted(types))}, or those of "
-                                          "two sets, train/... and test/...")
-        array, dtype = numpy.asarray(array), types[name]
-        # Bytes of a floating field stay bytes: pixels, which are scaled as those of files are.
-        named[f"{of}/{name}"] = array if array.dtype.kind != dtype.kind else _array(name, array, dtype)
-    return named
-
-
-def fit(model, data, *, split=None, devices=None, predict=(), loss=None, on_progress=None, on_epoch=None, **settings):
-    """Trains a model to the end of the run, and returns its session.
-
-    model: a Model, or the path of a graph or of an exported program (.pt2; `loss` as of Model).
-    data: a path that `trainer train --data` takes, or a dict of arrays by field; the first size of each is the number of
-        samples. Names that begin with "train/" and "test/" are those of two sets.
-    split: "auto" finds the fastest split over `devices` ranks of a cluster (`cluster="two_cores"`, or a `profile` that
-        `trainer calibrate` measured); {"dp": 2, "mp": 2} is one by rule, and a path names a strategy. None: one rank, or
-        `devices` replicas.
-    settings: as of Session: epochs=3, batch=64, learning_rate=0.1, save="model.safetensors".
-    """
-    if not isinstance(model, Model):
-        model = Model(model, loss=loss)
-    elif loss is not None:
-        raise library.InvalidArgument("loss is of a model that is read here; give it to Model")
-    for name, value in _split(split, devices).items():
-        if settings.setdefault(name, value) != value:
-            raise library.InvalidArgument(f"split says {name}={value!r}, and {name} is {settings[name]!r}")
-    with tempfile.TemporaryDirectory(prefix="partita-") as folder:
-        file = os.path.join(folder, "data.npz")
-        if isinstance(data, dict):
-            numpy.savez(file, **_named_arrays(data, _types_of(model, settings)))
-            data = file
-        try:
-            session = Session(model, predict=predict, data=data, **settings)
-            session.epochs = session.fit(on_progress=on_progress, on_epoch=on_epoch)
-        except library.Error as error:
-            error.args = (str(error).replace(file, "data"),)
-            raise
-    return session

@@ -52,6 +52,22 @@ double TrainedThreeSteps(partita::Session& session) {
   return loss;
 }
 
+void Plans() {
+  const auto model = Taken(partita::Model::FromText(kModel));
+  const auto plan = Taken(partita::Plan::Make(model, {"dp = 2\ncluster = two_cores\nepochs = 3"}));
+  const partita::PlanSummary summary = plan.summary();
+  EXPECT(summary.split == "data:2 model:1" && summary.cluster == "two-cores" && summary.ranks == 2);
+  EXPECT(summary.batch == 4 && summary.step_seconds > 0 && summary.memory_bytes > 0 && summary.wire_bytes > 0);
+  EXPECT(summary.device_used_bytes >= summary.memory_bytes && summary.device_memory_bytes > summary.device_used_bytes);
+  const double parts = summary.compute_seconds + summary.exposed_seconds + summary.idle_seconds;
+  EXPECT(parts > 0.999 * summary.step_seconds && parts < 1.001 * summary.step_seconds);
+  EXPECT(Taken(plan.Json()).find("\"step_seconds\"") != std::string::npos);
+  EXPECT(Taken(plan.Page()).find("<!DOCTYPE html>") == 0);
+  EXPECT(Taken(plan.StrategyText()).find("size: 2") != std::string::npos);
+  const auto large = partita::Plan::Make(model, {"memory = 1B"});
+  EXPECT(!large && large.error().code == partita::ErrorCode::kDoesNotFit);
+}
+
 void Errors() {
   using partita::ErrorCode;
   const auto missing = partita::Model::FromFile("nowhere.pbtxt");
@@ -171,6 +187,7 @@ void OwnTransport() {
 }  // namespace
 
 int main() {
+  Plans();
   Errors();
   Values();
   Callbacks();

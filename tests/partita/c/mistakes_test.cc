@@ -101,6 +101,59 @@ TEST_F(CInterface, NullsAreNamed) {
   EXPECT_THAT(Train(batch).message, HasSubstr("field 'x': given is no data"));
 }
 
+TEST_F(CInterface, PlansAreMadeAndRefused) {
+  auto options = Sized<partita_session_options>();
+  options.settings = "dp = 2\ncluster = two_cores";
+  partita_plan* plan = nullptr;
+  EXPECT_EQ(Of(partita_plan_make(nullptr, &options, &plan)).message, "model is NULL");
+  EXPECT_EQ(Of(partita_plan_make(model_, &options, nullptr)).message, "plan is NULL");
+  EXPECT_EQ(Of(partita_plan_json(nullptr, nullptr)).message, "plan is NULL");
+  partita_plan_free(nullptr);
+  ASSERT_EQ(Of(partita_plan_make(model_, &options, &plan)).message, "");
+  auto summary = Sized<partita_plan_summary>();
+  ASSERT_EQ(Of(partita_plan_summarize(plan, &summary)).message, "");
+  EXPECT_STREQ(summary.cluster, "two-cores");
+  EXPECT_EQ(summary.ranks, 2);
+  EXPECT_EQ(summary.batch, 4);
+  EXPECT_GT(summary.step_seconds, 0);
+  // Each rank has 6 weights, and sends the gradients of half of them to be summed and half of the sums.
+  EXPECT_GE(summary.wire_bytes, 2 * 6 * 4);
+  EXPECT_EQ(Of(partita_plan_summarize(plan, nullptr)).message, "summary is NULL");
+  summary.size = 1;
+  EXPECT_THAT(Of(partita_plan_summarize(plan, &summary)).message, HasSubstr("the size of summary is 1"));
+  const char *json = nullptr, *again = nullptr, *page = nullptr, *strategy = nullptr;
+  EXPECT_EQ(Of(partita_plan_json(plan, nullptr)).message, "json is NULL");
+  ASSERT_EQ(Of(partita_plan_json(plan, &json)).message, "");
+  ASSERT_EQ(Of(partita_plan_json(plan, &again)).message, "");
+  EXPECT_EQ(json, again);
+  EXPECT_THAT(json, HasSubstr("\"cluster\": \"two-cores\""));
+  ASSERT_EQ(Of(partita_plan_page(plan, &page)).message, "");
+  EXPECT_THAT(page, HasSubstr("</html>"));
+  ASSERT_EQ(Of(partita_plan_strategy(plan, &strategy)).message, "");
+  EXPECT_THAT(strategy, HasSubstr("mesh { name: \"data\" size: 2 }"));
+  partita_plan_free(plan);
+  partita_plan_free(plan);
+  const Refusal freed = Of(partita_plan_json(plan, &json));
+  EXPECT_EQ(freed.code, PARTITA_MISUSE);
+  EXPECT_EQ(freed.message, "there is no such plan; it was freed, or never made");
+
+  partita_plan* other = nullptr;
+  options.settings = "memory = 1B";
+  const Refusal small = Of(partita_plan_make(model_, &options, &other));
+  EXPECT_EQ(small.code, PARTITA_DOES_NOT_FIT);
+  EXPECT_THAT(small.message, HasSubstr("the limit is 1"));
+  options.settings = "full = true";
+  EXPECT_THAT(Of(partita_plan_make(model_, &options, &other)).message, HasSubstr("there is no setting 'full'"));
+  options.settings = "search = auto";
+  EXPECT_THAT(Of(partita_plan_make(model_, &options, &other)).message, HasSubstr("needs cluster or profile"));
+  EXPECT_EQ(other, nullptr);
+  ASSERT_EQ(Of(partita_plan_make(model_, nullptr, &other)).message, "");
+  const Refusal without = Of(partita_plan_page(other, &page));
+  EXPECT_EQ(without.code, PARTITA_INVALID_ARGUMENT);
+  EXPECT_EQ(without.message, "a page needs cluster or profile: the machine that is planned for");
+  partita_plan_free(other);
+}
+
 TEST_F(CInterface, WhatWasFreedIsRefused) {
   ASSERT_EQ(Start("").message, "");
   partita_session* const freed = std::exchange(session_, nullptr);
