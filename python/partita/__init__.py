@@ -23,6 +23,7 @@ import importlib
 # Each name is loaded when it is first used: what needs torch does not need numpy and the compiled library, or the other
 # way round.
 _PLACES = {
+    "arrays": ("Field",),
     "exchange": ("export", "load_into", "load_optimizer"),
     "library": (
         "Cancelled", "DoesNotFit", "Error", "InternalError", "InvalidArgument", "Misuse", "NotFinite", "Unavailable",
@@ -31,7 +32,7 @@ _PLACES = {
     "fitting": ("fit",),
     "plans": ("Plan", "plan"),
     "service": ("Service",),
-    "session": ("Epoch", "Field", "Model", "Progress", "Session", "Step"),
+    "session": ("Epoch", "Model", "Progress", "Session", "Step"),
 }
 __all__ = [name for names in _PLACES.values() for name in names]  # noqa: PLE0605
 

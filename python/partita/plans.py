@@ -5,7 +5,8 @@ import html
 import json
 
 from partita import _interface, library
-from partita.session import Handle, model_of, options_of
+from partita.arrays import Handle
+from partita.session import model_of, options_of
 from partita.split import settings_of_split
 
 

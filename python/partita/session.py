@@ -1,4 +1,4 @@
-"""Models and sessions over the compiled library; arrays are numpy's."""
+"""Models and sessions over the compiled library."""
 
 import ctypes
 import dataclasses
@@ -7,25 +7,8 @@ import operator
 import os
 import threading
 
-import numpy
-
 from partita import _interface, library
-
-_TYPES = {
-    _interface.F32: numpy.dtype("float32"),
-    _interface.F64: numpy.dtype("float64"),
-    _interface.I32: numpy.dtype("int32"),
-    _interface.U8: numpy.dtype("uint8"),
-}
-_CODES = {dtype: code for code, dtype in _TYPES.items()}
-
-
-@dataclasses.dataclass(frozen=True)
-class Field:
-    """What a batch has to contain: an array of this type and shape, whose first size is the batch."""
-
-    dtype: numpy.dtype
-    shape: tuple
+from partita.arrays import TYPES, Batch, Field, Handle, Values, encoded, types_of
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,99 +50,6 @@ def _metrics(struct, prefix=""):
     return {names[m].decode(): values[m] for m in range(count)}
 
 
-class Handle:
-    """The address of an object of the library, which is freed with it."""
-
-    def __init__(self, free):
-        self.address = ctypes.c_void_p()
-        self._free = free
-
-    def __del__(self):
-        self.close()
-
-    def __reduce__(self):
-        raise TypeError("models, plans and sessions cannot be copied or pickled")
-
-    def close(self):
-        if self.address:
-            library.ask(self._free, self.address)
-            self.address = ctypes.c_void_p()
-
-
-def _encoded(text):
-    """Text as the library takes it, which ends a text at the first zero."""
-    encoded = os.fsencode(text)
-    if b"\0" in encoded:
-        raise ValueError(f"{text!r} has a null character")
-    return encoded
-
-
-def array_of(name, given, dtype):
-    """The array as the library takes it: dense, of the field's type where that loses nothing. dtype: None of a name that
-    the model does not have, which the library then says.
-    """
-    given = numpy.asarray(given)
-    if dtype is None:
-        dtype = given.dtype if given.dtype in _CODES else {"i": numpy.dtype("int32"), "u": numpy.dtype("int32"),
-                                                           "f": numpy.dtype("float32")}.get(given.dtype.kind)
-    elif given.dtype != dtype:
-        integers = given.dtype.kind in "iub" and dtype.kind in "iu"
-        floats = given.dtype.kind == "f" and dtype.kind == "f"
-        if not (integers or floats):
-            dtype = None
-        elif integers and given.size and not (
-            numpy.iinfo(dtype).min <= given.min() and given.max() <= numpy.iinfo(dtype).max
-        ):
-            raise library.InvalidArgument(f"field '{name}' has numbers from {given.min()} to {given.max()}; expected "
-                                          f"those of {dtype}")
-    if dtype is None:
-        raise library.InvalidArgument(f"field '{name}' is an array of {given.dtype}; expected one that can be taken as "
-                                      "float32, float64, int32 or uint8")
-    return numpy.ascontiguousarray(given, dtype=dtype)
-
-
-class _Batch:
-    """Arrays as tensors of the interface; they live as long as this."""
-
-    def __init__(self, fields, types):
-        self.arrays = {name: array_of(name, given, types.get(name)) for name, given in fields.items()}
-        self.tensors = (_interface.Tensor * len(fields))()
-        self.shapes = []
-        for tensor, (name, array) in zip(self.tensors, self.arrays.items(), strict=True):
-            self.shapes.append((ctypes.c_int64 * array.ndim)(*array.shape))
-            tensor.size = ctypes.sizeof(_interface.Tensor)
-            tensor.name = _encoded(name)
-            tensor.type = _CODES[array.dtype]
-            tensor.rank = array.ndim
-            tensor.shape = self.shapes[-1]
-            tensor.data = array.ctypes.data
-
-    def __len__(self):
-        return len(self.tensors)
-
-
-class _Values(Handle):
-    """Tensors that the library returned; arrays of them keep them alive and copy nothing."""
-
-    def __init__(self):
-        super().__init__("partita_values_free")
-
-    def arrays(self):
-        return dict(self._array(index) for index in range(library.ask("partita_values_count", self.address)))
-
-    def _array(self, index):
-        tensor = library.made(_interface.Tensor)
-        library.call("partita_values_get", self.address, index, ctypes.byref(tensor))
-        shape = tuple(tensor.shape[d] for d in range(tensor.rank))
-        dtype = _TYPES[tensor.type]
-        count = int(numpy.prod(shape, dtype=numpy.int64))
-        if count == 0:
-            return tensor.name.decode(), numpy.empty(shape, dtype)
-        memory = (ctypes.c_byte * (count * dtype.itemsize)).from_address(tensor.data)
-        memory.values = self
-        return tensor.name.decode(), numpy.frombuffer(memory, dtype).reshape(shape)
-
-
 class Model:
     """A graph with its loss and optimizer, from a file (.pbtxt, .textproto, .pb), an exported program of PyTorch (.pt2)
     or an ONNX model (.onnx). It never changes.
@@ -169,6 +59,8 @@ class Model:
     """
 
     def __init__(self, path, *, loss=None, frozen_statistics=False):
+        if isinstance(path, str) and "\n" in path:
+            raise library.InvalidArgument("the path of a model has several lines; Model.parse takes the text of a graph")
         options = library.made(
             _interface.ImportOptions,
             loss=None if loss is None else loss.encode(),
@@ -176,7 +68,7 @@ class Model:
         )
         self._handle = Handle("partita_model_free")
         library.call(
-            "partita_model_from_file", _encoded(path), ctypes.byref(options), ctypes.byref(self._handle.address)
+            "partita_model_from_file", encoded(path), ctypes.byref(options), ctypes.byref(self._handle.address)
         )
 
     @classmethod
@@ -211,19 +103,13 @@ class Model:
             field = library.made(_interface.Tensor)
             library.call("partita_model_field", self._handle.address, index, ctypes.byref(field))
             shape = tuple(field.shape[d] for d in range(field.rank))
-            fields[field.name.decode()] = Field(_TYPES[field.type], shape)
+            fields[field.name.decode()] = Field(TYPES[field.type], shape)
         return fields
 
 
-def types_of(model, settings):
-    """Of the fields of a batch, in the precision of the run."""
-    types = {name: field.dtype for name, field in model.fields.items()}
-    if settings.get("precision") == "f64":
-        types = {name: numpy.dtype("float64") if dtype.kind == "f" else dtype for name, dtype in types.items()}
-    return types
-
-
 def _text(value):
+    if isinstance(value, list | tuple):
+        return ",".join(map(str, value))
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
@@ -235,8 +121,11 @@ def options_of(settings, **others):
 
 def model_of(model, loss=None):
     """A Model, or that of a path, which `loss` is for."""
-    if not isinstance(model, Model):
+    if isinstance(model, str | bytes | os.PathLike):
         return Model(model, loss=loss)
+    if not isinstance(model, Model):
+        raise library.InvalidArgument(f"the model is of type {type(model).__name__}; expected a partita.Model, or the path of a "
+                                      "graph, of a program of PyTorch (partita.export writes one) or of an ONNX model")
     if loss is not None:
         raise library.InvalidArgument("loss is of a model that is read here; give it to Model")
     return model
@@ -256,14 +145,15 @@ class Session:
 
     def __init__(self, model, *, predict=(), train=True, **settings):
         model = model_of(model)
-        values = [_encoded(name) for name in ([predict] if isinstance(predict, str) else predict)]
+        values = [encoded(name) for name in ([predict] if isinstance(predict, str) else predict)]
         options = options_of(
             settings,
             values=(ctypes.c_char_p * len(values))(*values),
             value_count=len(values),
             predict_only=int(not train),
         )
-        self._types = types_of(model, settings)
+        self._fields = model.fields
+        self._types = types_of(self._fields, settings)
         self._handle = Handle("partita_session_free")
         library.call(
             "partita_session_start", model.address, ctypes.byref(options), ctypes.byref(self._handle.address)
@@ -294,7 +184,7 @@ class Session:
         return self._step("partita_session_evaluate", fields)
 
     def _step(self, function, fields):
-        batch, step = _Batch(fields, self._types), library.made(_interface.Step)
+        batch, step = Batch(fields, self._types, self._fields), library.made(_interface.Step)
         library.call(function, self._address, batch.tensors, len(batch), ctypes.byref(step))
         return Step(step.loss, _metrics(step))
 
@@ -309,7 +199,7 @@ class Session:
         return self._values("partita_session_compute", fields, entry.encode())
 
     def _values(self, function, fields, *before):
-        batch, values = _Batch(fields, self._types), _Values()
+        batch, values = Batch(fields, self._types, self._fields), Values()
         library.call(
             function, self._address, *before, batch.tensors, len(batch), ctypes.byref(values.address)
         )
@@ -325,6 +215,9 @@ class Session:
         Callbacks are called by another thread, and may call interrupt() and cancel() alone. Returns the epochs that ended
         in this call. A call that was stopped, also by interrupt() or Ctrl-C, is continued by the next one.
         """
+        for name, call in (("on_progress", on_progress), ("on_epoch", on_epoch)):
+            if call is not None and not callable(call):
+                raise library.InvalidArgument(f"{name} is of type {type(call).__name__}; expected a function")
         address, epochs, raised = self._address, [], []
 
         def guarded(call):
@@ -386,15 +279,15 @@ class Session:
 
     def save(self, path):
         """Writes all states as `trainer train --save` does (.safetensors)."""
-        library.call("partita_session_save", self._address, _encoded(path))
+        library.call("partita_session_save", self._address, encoded(path))
 
     def load(self, path):
         """Reads such a file; training continues bitwise as if it had not been stopped."""
-        library.call("partita_session_load", self._address, _encoded(path))
+        library.call("partita_session_load", self._address, encoded(path))
 
     def load_weights(self, path):
         """Reads only what predictions need; optimizer and step do not change."""
-        library.call("partita_session_load_weights", self._address, _encoded(path))
+        library.call("partita_session_load_weights", self._address, encoded(path))
 
     @property
     def states(self):
@@ -410,11 +303,11 @@ class Session:
 
     def read(self, state):
         """The whole array of a state."""
-        values = _Values()
+        values = Values()
         library.call("partita_session_read", self._address, state.encode(), ctypes.byref(values.address))
         return values.arrays()[state]
 
     def write(self, state, array):
         """Sets a state; the shape is the state's, and the array becomes of its type."""
-        batch = _Batch({state: array}, {state: self.read(state).dtype})
+        batch = Batch({state: array}, {state: self.read(state).dtype}, {})
         library.call("partita_session_write", self._address, batch.tensors)

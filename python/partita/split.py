@@ -1,9 +1,13 @@
 """How a caller names a split, as settings."""
 
 import os
+from collections.abc import Mapping
 
 from partita import library
 
+# By rule, and of any split.
+_RULES = ("dp", "mp", "convolutions", "dense", "input_gradients", "micro_batches", "exchanges", "recompute", "bucket_bytes",
+          "overlap_halo", "ranks")
 _SEARCHES = ("auto", "data", "grid", "groups", "placement", "pipeline", "layerwise")
 
 
@@ -18,6 +22,20 @@ def _machine_of_search(split, devices, settings):
                                   "`trainer calibrate` measures")
 
 
+def _by_rule(split):
+    for name in split:
+        if name not in _RULES:
+            raise library.InvalidArgument(f"split has {name!r}; expected {', '.join(_RULES)}")
+    return dict(split)
+
+
+def _strategy(split):
+    if isinstance(split, str | bytes | os.PathLike) and os.path.splitext(os.fsdecode(split))[1]:
+        return os.fsdecode(split)
+    raise library.InvalidArgument(f"split is {split!r}; expected a dict as {{'dp': 2, 'mp': 2}}, a search "
+                                  f"({', '.join(_SEARCHES)}), the path of a strategy (.pbtxt, .pb), or a Plan")
+
+
 def settings_of_split(split, devices, settings):
     """The settings with those of a split: a dict of them, "auto" or another kind of search, or the path of a strategy."""
     if split is None:
@@ -28,7 +46,7 @@ def settings_of_split(split, devices, settings):
         raise library.InvalidArgument(f"split is {split!r} and devices is {devices}; a split by rule or from a file says "
                                       "how many devices there are")
     else:
-        of_split = dict(split) if isinstance(split, dict) else {"strategy": os.fsdecode(split)}
+        of_split = _by_rule(split) if isinstance(split, Mapping) else {"strategy": _strategy(split)}
     for name, value in of_split.items():
         if settings.get(name, value) != value:
             raise library.InvalidArgument(f"split says {name}={value!r}, and {name} is {settings[name]!r}")

@@ -136,6 +136,46 @@ class SessionTest(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, "cannot be copied"):
             copy.deepcopy(self.model)
 
+    def test_what_strangers_pass_is_refused_before_anything_runs(self):
+        def refused(words, call):
+            with self.assertRaisesRegex(partita.InvalidArgument, words):
+                call()
+
+        def fit(data, model=self.model, **settings):
+            partita.fit(model, data, epochs=1, threads=1, **settings).close()
+
+        arrays = self.data()
+        for data, kind in ((None, "NoneType"), (list(arrays.values()), "list"), (self.images, "ndarray")):
+            refused(f"^data is of type {kind}; expected a dict of arrays by field .images, labels.", lambda: fit(data))
+        refused("^data has '0'; expected the fields images, labels", lambda: fit({0: self.images}))
+        refused("^field 'images' is of type list, and no array: ", lambda: fit({**arrays, "images": [[1], [2, 3]]}))
+        for split in ("auot", 2, (2, 1)):
+            refused("^split is .*; expected a dict .*, a search .auto, data, .*, the path of a strategy",
+                    lambda: fit(arrays, split=split))
+        refused("^split has 'data'; expected dp, mp, ", lambda: fit(arrays, split={"data": 2}))
+        refused("^split is 'auto' for 4 devices of an unknown machine", lambda: fit(arrays, split="auto", devices=4))
+        refused("^the model is of type object; expected a partita.Model, or the path", lambda: fit(arrays, object()))
+        refused("^the path of a model has several lines; Model.parse", lambda: fit(arrays, "name: 'x'\nloss: 'y'\n"))
+        refused("^on_epoch is of type int; expected a function", lambda: fit(arrays, on_epoch=3))
+        with open(GRAPH, encoding="utf-8") as file:
+            colours = partita.Model.parse(file.read().replace("[64, 28, 28, 1]", "[64, 14, 14, 4]"))
+        first = numpy.zeros((64, 4, 14, 14), "float32")
+        labels = numpy.zeros(64, "int32")
+        wanted = "^field 'images' has images of 4 x 14 x 14; expected their channels last, 14 x 14 x 4: "
+        refused(wanted, lambda: fit({"images": first, "labels": labels}, colours))
+        with partita.Session(colours, threads=1, steps=1) as session:
+            refused(wanted, lambda: session.step(images=first, labels=labels))
+
+    def test_data_and_settings_have_several_forms(self):
+        numpy.savez(self.path("own.npz"), **self.data())
+        with partita.fit(self.model, numpy.load(self.path("own.npz")), epochs=1, threads=1,
+                         freeze=["dense1*", "dense2*"]) as session:
+            self.assertEqual(len(session.epochs), 1)
+            trained = session.read("dense1/matmul/weights").copy()
+        with partita.fit(self.model, self.data(), epochs=1, threads=1, freeze="dense1*,dense2*", split="auto",
+                         devices=2) as session:
+            numpy.testing.assert_array_equal(session.read("dense1/matmul/weights"), trained)
+
     def test_what_is_written_becomes_of_the_states_type(self):
         with partita.Session(self.model, threads=1, steps=5) as session:
             name = next(state for state in session.states if session.read(state).dtype == numpy.float32)
