@@ -20,9 +20,10 @@
 // step).
 //
 // Threads and processes: many threads may read a Model. A Session runs one call at a time; a second call from another
-// thread gets kMisuse at once, except Cancel, which any thread may call. No thread may destroy or move a session while
-// another one is in a call. After fork() the session keeps working in the parent; in the child every call returns
-// kMisuse.
+// thread, or from a callback, gets kMisuse at once, except Interrupt and Cancel, which any thread may call. A callback
+// of Fit may destroy its session: Fit then ends after the steps in flight, and the ranks with it. Otherwise no thread
+// may destroy or move a session while another one is in a call. After fork() the session keeps working in the parent;
+// in the child every call returns kMisuse.
 //
 // This header and values.h include only the standard library.
 #ifndef PARTITA_PARTITA_PARTITA_H_
@@ -232,8 +233,8 @@ class Session {
 
  private:
   struct Parts;
-  explicit Session(std::unique_ptr<Parts> parts);
-  std::unique_ptr<Parts> parts_;
+  explicit Session(std::shared_ptr<Parts> parts);
+  std::shared_ptr<Parts> parts_;  // a call in progress has them too
 };
 
 }  // namespace partita::api

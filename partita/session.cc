@@ -2,6 +2,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <memory>
+#include <utility>
 
 #include "graph/value/node_name.h"
 #include "partita/convert.h"
@@ -15,9 +17,10 @@
 namespace partita::api {
 namespace {
 
-// What `call` returns, or why it may not run: a session runs one call at a time, in the process that started it.
+// What `call` returns, or why it may not run: a session runs one call at a time, in the process that started it. The
+// parts are a copy, which a callback that destroys the session leaves alive until its call has ended.
 template <typename T, typename Parts, typename Call>
-T InTurn(Parts* parts, const Call& call) {
+T InTurn(std::shared_ptr<Parts> parts, const Call& call) {  // NOLINT(performance-unnecessary-value-param)
   const auto misuse = [](const std::string& why) { return ErrorOf(absl::FailedPreconditionError(why)); };
   if (parts == nullptr) return misuse("the session was moved from; use the one that it was moved to");
   if (parts->process != getpid()) {
@@ -28,7 +31,7 @@ T InTurn(Parts* parts, const Call& call) {
     return misuse("another thread is in a call of this session; a session runs one call at a time");
   }
   const auto end = [](Parts* ended) { ended->busy = false; };
-  const std::unique_ptr<Parts, decltype(end)> running(parts, end);
+  const std::unique_ptr<Parts, decltype(end)> running(parts.get(), end);
   if (parts->cancelled) return ErrorOf(Cancelled());
   return Guarded<T>(call);
 }
@@ -41,7 +44,7 @@ Result<T> ResultOf(absl::StatusOr<T> value) {
 
 }  // namespace
 
-Session::Session(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+Session::Session(std::shared_ptr<Parts> parts) : parts_(std::move(parts)) {}
 Session::Session(Session&&) noexcept = default;
 Session& Session::operator=(Session&& other) noexcept {
   if (this != &other) {
@@ -50,14 +53,19 @@ Session& Session::operator=(Session&& other) noexcept {
   }
   return *this;
 }
-// In a child of the session's process there are no threads that it could end.
 Session::~Session() {
-  if (parts_ != nullptr && parts_->process != getpid()) parts_.release();  // NOLINT(bugprone-unused-return-value)
+  if (parts_ == nullptr) return;
+  if (parts_->process == getpid()) {
+    if (parts_->busy) Interrupt();  // the Fit whose callback this is
+    return;
+  }
+  // In a child of the session's process there are no threads that it could end: the parts stay.
+  [[maybe_unused]] const auto* const left = new std::shared_ptr<Parts>(std::move(parts_));
 }
 
 Result<Session> Session::Start(const Model& model, const Split& split, const Options& options) {
   return Guarded<Result<Session>>([&]() -> Result<Session> {
-    auto parts = std::make_unique<Parts>(model.parts_);
+    auto parts = std::make_shared<Parts>(model.parts_);
     const absl::Status started =
         parts->Start(SpecOf(model.parts_->source, split, options), options.predict, options.train, options.transport);
     if (!started.ok()) return ErrorOf(started);
@@ -67,7 +75,7 @@ Result<Session> Session::Start(const Model& model, const Split& split, const Opt
 
 Result<Session> Session::Start(const Model& model, const Run& run) {
   return Guarded<Result<Session>>([&]() -> Result<Session> {
-    auto parts = std::make_unique<Parts>(model.parts_);
+    auto parts = std::make_shared<Parts>(model.parts_);
     const absl::Status started = parts->Start(SpecOf(model.parts_->source, run), run.predict, run.train, run.transport);
     if (!started.ok()) return ErrorOf(started);
     return Session(std::move(parts));
@@ -75,15 +83,15 @@ Result<Session> Session::Start(const Model& model, const Run& run) {
 }
 
 Result<StepResult> Session::Train(const Fields& batch) {
-  return InTurn<Result<StepResult>>(parts_.get(), [&] { return ResultOf(parts_->Step(kTrainEntry, batch)); });
+  return InTurn<Result<StepResult>>(parts_, [&] { return ResultOf(parts_->Step(kTrainEntry, batch)); });
 }
 
 Result<StepResult> Session::Evaluate(const Fields& batch) {
-  return InTurn<Result<StepResult>>(parts_.get(), [&] { return ResultOf(parts_->Step(kEvaluateEntry, batch)); });
+  return InTurn<Result<StepResult>>(parts_, [&] { return ResultOf(parts_->Step(kEvaluateEntry, batch)); });
 }
 
 Result<FitResult> Session::Fit(const FitOptions& options) {
-  return InTurn<Result<FitResult>>(parts_.get(), [&] { return ResultOf(parts_->Fit(options)); });
+  return InTurn<Result<FitResult>>(parts_, [&] { return ResultOf(parts_->Fit(options)); });
 }
 
 void Session::Interrupt() {
@@ -91,12 +99,11 @@ void Session::Interrupt() {
 }
 
 Result<std::map<std::string, Tensor>> Session::Predict(const Fields& batch) {
-  return InTurn<Result<std::map<std::string, Tensor>>>(parts_.get(), [&] { return ResultOf(parts_->Predict(batch)); });
+  return InTurn<Result<std::map<std::string, Tensor>>>(parts_, [&] { return ResultOf(parts_->Predict(batch)); });
 }
 
 Result<std::map<std::string, Tensor>> Session::Compute(const std::string& entry, const Fields& batch) {
-  return InTurn<Result<std::map<std::string, Tensor>>>(parts_.get(),
-                                                       [&] { return ResultOf(parts_->Compute(entry, batch)); });
+  return InTurn<Result<std::map<std::string, Tensor>>>(parts_, [&] { return ResultOf(parts_->Compute(entry, batch)); });
 }
 
 Outcome Session::Save(const std::string& path) const {
@@ -104,15 +111,15 @@ Outcome Session::Save(const std::string& path) const {
     ASSIGN_OR_RETURN(ModelRecord record, parts_->Record());
     return SaveModel(*parts_->session, parts_->model->model, std::move(record), /*weights_only=*/false, path);
   };
-  return InTurn<Outcome>(parts_.get(), [&] { return OutcomeOf(save()); });
+  return InTurn<Outcome>(parts_, [&] { return OutcomeOf(save()); });
 }
 
 Outcome Session::Load(const std::string& path) {
-  return InTurn<Outcome>(parts_.get(), [&] { return OutcomeOf(parts_->Load(path, /*weights_only=*/false)); });
+  return InTurn<Outcome>(parts_, [&] { return OutcomeOf(parts_->Load(path, /*weights_only=*/false)); });
 }
 
 Outcome Session::LoadWeights(const std::string& path) {
-  return InTurn<Outcome>(parts_.get(), [&] { return OutcomeOf(parts_->Load(path, /*weights_only=*/true)); });
+  return InTurn<Outcome>(parts_, [&] { return OutcomeOf(parts_->Load(path, /*weights_only=*/true)); });
 }
 
 std::optional<Preprocessing> Session::preprocessing() const {
@@ -123,14 +130,13 @@ std::optional<Preprocessing> Session::preprocessing() const {
     return Known({images->images.height, images->images.width, images->images.channels, images->normalization.mean,
                   images->normalization.deviation, images->resize, images->class_names});
   };
-  const Result<Known> known = InTurn<Result<Known>>(parts_.get(), read);
+  const Result<Known> known = InTurn<Result<Known>>(parts_, read);
   return known ? *known : Known();
 }
 
 std::vector<std::string> Session::states() const {
   using Names = std::vector<std::string>;
-  Result<Names> names =
-      InTurn<Result<Names>>(parts_.get(), [&]() -> Result<Names> { return parts_->session->StateNames(); });
+  Result<Names> names = InTurn<Result<Names>>(parts_, [&]() -> Result<Names> { return parts_->session->StateNames(); });
   return names ? *std::move(names) : Names();
 }
 
@@ -139,7 +145,7 @@ Result<Tensor> Session::Read(const std::string& state) const {
     ASSIGN_OR_RETURN(const HostTensor whole, parts_->session->ReadState(state));
     return TensorOf(whole);
   };
-  return InTurn<Result<Tensor>>(parts_.get(), [&] { return ResultOf(read()); });
+  return InTurn<Result<Tensor>>(parts_, [&] { return ResultOf(read()); });
 }
 
 Outcome Session::Write(const std::string& state, const View& value) {
@@ -147,7 +153,7 @@ Outcome Session::Write(const std::string& state, const View& value) {
     if (value.data == nullptr) return InvalidArgument("state {}: given is no data", Quoted(state));
     return parts_->session->WriteState(state, ConstTensorOf(value));
   };
-  return InTurn<Outcome>(parts_.get(), [&] { return OutcomeOf(write()); });
+  return InTurn<Outcome>(parts_, [&] { return OutcomeOf(write()); });
 }
 
 void Session::Cancel() {

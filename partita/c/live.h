@@ -25,14 +25,16 @@ class Live {
     const auto found = Objects().find(address);
     return found == Objects().end() ? nullptr : found->second;
   }
-  // The object dies after the lock is released: its end may take long.
-  static void Remove(const T* address) {
+  // Null: there was no such object. The object dies with what is returned, or with the last call of it, and after the
+  // lock is released: its end may take long.
+  static std::shared_ptr<T> Remove(const T* address) {
     std::shared_ptr<T> removed;
     const std::lock_guard lock(Mutex());
     const auto found = Objects().find(address);
-    if (found == Objects().end()) return;
+    if (found == Objects().end()) return removed;
     removed = std::move(found->second);
     Objects().erase(found);
+    return removed;
   }
 
  private:

@@ -12,11 +12,11 @@
 // Strings are UTF-8 and end with NUL. The library copies what it is passed; memory that it returns belongs to the
 // object that the function's comment names.
 //
-// Threads: any number of threads may read a model, a plan or values. A session runs one call at a time: a second call
-// gets PARTITA_MISUSE at once, except partita_session_interrupt and partita_session_cancel, which any thread may call.
-// After fork() sessions keep working in the parent; in the child each of their calls returns PARTITA_MISUSE. A call
-// with a model, plan, session or values that are not alive, e.g. because they were freed, returns PARTITA_MISUSE;
-// errors are not looked up, and may not be used after they were freed.
+// Threads: any number of threads may read a model, a plan or values. A session runs one call at a time: a second call,
+// also from a callback, gets PARTITA_MISUSE at once, except partita_session_interrupt and partita_session_cancel, which
+// any thread may call. After fork() sessions keep working in the parent; in the child each of their calls returns
+// PARTITA_MISUSE. A call with a model, plan, session or values that are not alive, e.g. because they were freed,
+// returns PARTITA_MISUSE; errors are not looked up, and may not be used after they were freed.
 #ifndef PARTITA_PARTITA_C_PARTITA_H_
 #define PARTITA_PARTITA_C_PARTITA_H_
 
@@ -175,7 +175,8 @@ typedef void (*partita_close_function)(void* user, int32_t rank);
 
 // How the ranks of a job reach each other where the program does it, e.g. by MPI, one rank in each process. For each
 // other rank, one thread sends while another one receives; what a rank sends arrives in order. Results are bitwise
-// those of threads. All functions and `user` are used until the session was freed.
+// those of threads. All functions and `user` are used until the session was freed and its last call has ended. They
+// must not call the library.
 typedef struct partita_transport {
   size_t size;    // sizeof of this struct
   int32_t rank;   // of this process
@@ -310,7 +311,8 @@ typedef struct partita_epoch {
   double seconds;  // without evaluation
 } partita_epoch;
 
-// 0: the run ends after the steps in flight. May call partita_session_interrupt and partita_session_cancel alone.
+// 0: the run ends after the steps in flight. Of its session it may call partita_session_interrupt,
+// partita_session_cancel and partita_session_free; other calls return PARTITA_MISUSE.
 typedef int32_t (*partita_progress_function)(void* user, const partita_progress* progress);
 
 // Called after each epoch, with the same limits.
@@ -349,7 +351,9 @@ PARTITA_API partita_error* partita_session_interrupt(partita_session* session);
 // Any thread, and final: the running step and every later call return PARTITA_CANCELLED. Save before.
 PARTITA_API partita_error* partita_session_cancel(partita_session* session);
 
-// Ends the ranks and frees the session; NULL is allowed. No thread may be in a call of it.
+// Ends the ranks and frees the session; NULL is allowed. While a call of it runs, in another thread or because a
+// callback of partita_session_fit frees it, partita_session_fit ends after the steps in flight, other calls end as they
+// would, and the ranks end with the call, whose result has no valid pointers.
 PARTITA_API void partita_session_free(partita_session* session);
 
 // States

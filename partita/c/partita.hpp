@@ -293,8 +293,10 @@ class Session {
   }
 
   // Trains on the files of the setting `data` to the end of the run, and evaluates the test set after each epoch. A
-  // call that was stopped is continued by the next one.
+  // call that was stopped is continued by the next one. A callback may destroy the session; other calls of it from
+  // there, except Interrupt and Cancel, are kMisuse.
   Result<FitResult> Fit(const FitOptions& options = {}) {
+    const std::shared_ptr<const Transport> transport = transport_;  // which is used to the end of the call
     internal::Fitting fitting{options, get()};
     auto given = internal::Sized<partita_fit_options>();
     if (options.on_progress) given.on_progress = internal::Fitting::OnProgress;

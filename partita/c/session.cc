@@ -233,7 +233,10 @@ partita_error* partita_session_cancel(partita_session* session) {
   });
 }
 
-void partita_session_free(partita_session* session) { Live<partita_session>::Remove(session); }
+void partita_session_free(partita_session* session) {
+  const std::shared_ptr<partita_session> freed = Live<partita_session>::Remove(session);
+  if (freed != nullptr && freed->busy) freed->session.Interrupt();  // the call that is running keeps it alive
+}
 
 partita_error* partita_session_save(partita_session* session, const char* path) {
   return WithPath(session, path, [](const Session& known, const char* file) { return known.Save(file); });

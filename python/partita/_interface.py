@@ -57,7 +57,7 @@ CloseFunction = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int32)
 
 
 class Transport(ctypes.Structure):
-    """How the ranks of a job reach each other where the program does it, e.g. by MPI, one rank in each process. For each other rank, one thread sends while another one receives; what a rank sends arrives in order. Results are bitwise those of threads. All functions and `user` are used until the session was freed."""
+    """How the ranks of a job reach each other where the program does it, e.g. by MPI, one rank in each process. For each other rank, one thread sends while another one receives; what a rank sends arrives in order. Results are bitwise those of threads. All functions and `user` are used until the session was freed and its last call has ended. They must not call the library."""
 
     _fields_ = [
         ("size", ctypes.c_size_t),

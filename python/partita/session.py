@@ -212,8 +212,9 @@ class Session:
         on_epoch: called with an Epoch after each epoch.
         deadline_seconds: ends the call after the steps in flight; 0: none.
 
-        Callbacks are called by another thread, and may call interrupt() and cancel() alone. Returns the epochs that ended
-        in this call. A call that was stopped, also by interrupt() or Ctrl-C, is continued by the next one.
+        Callbacks are called by another thread; of their session they may call interrupt(), cancel() and close(), which
+        ends the call after the steps in flight. Returns the epochs that ended in this call. A call that was stopped, also
+        by interrupt() or Ctrl-C, is continued by the next one.
         """
         for name, call in (("on_progress", on_progress), ("on_epoch", on_epoch)):
             if call is not None and not callable(call):
@@ -226,6 +227,9 @@ class Session:
             except BaseException as error:  # ctypes would print it and go on
                 raised.append(error)
                 return False
+
+        def stop():
+            library.ask("partita_error_free", library.ask("partita_session_interrupt", address))  # it may be closed
 
         def progress(user, report):
             of = report.contents
@@ -241,7 +245,7 @@ class Session:
             epochs.append(Epoch(of.number, of.loss, _metrics(of), tested, _metrics(of, "test_"), of.seconds))
             guarded(lambda: on_epoch and on_epoch(epochs[-1]))
             if raised:
-                self.interrupt()
+                stop()
 
         options = library.made(
             _interface.FitOptions,
@@ -263,7 +267,7 @@ class Session:
                 pass
         except BaseException as error:
             raised.insert(0, error)
-            self.interrupt()
+            stop()
             ended.wait()
         if raised:
             raise raised[0]

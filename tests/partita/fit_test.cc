@@ -6,6 +6,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -114,6 +115,23 @@ TEST_F(Fitting, TrainsToTheEndOfTheRun) {
   const Result<FitResult> again = session.Fit();
   ASSERT_FALSE(again.ok());
   EXPECT_THAT(again.error().message, HasSubstr("all 30 steps of the run are done; settings epochs and steps"));
+}
+
+TEST_F(Fitting, ACallbackMayDestroyItsSession) {
+  std::optional<Session> session = Start({.data = 2}, {{"epochs", "1000000"}});
+  ErrorCode refused = ErrorCode::kInternal;
+  int epochs = 0;
+  const Result<FitResult> fitted = session->Fit({.on_epoch = [&](const Epoch&) {
+    if (++epochs != 2) return;
+    const Outcome saved = session->Save(folder_ + "/never.safetensors");
+    if (saved) refused = saved->code;
+    session.reset();
+  }});
+  ASSERT_TRUE(fitted.ok()) << fitted.error().message;
+  EXPECT_TRUE(fitted->stopped);
+  EXPECT_GE(fitted->epochs.size(), 2u);
+  EXPECT_EQ(refused, ErrorCode::kMisuse);
+  EXPECT_FALSE(std::filesystem::exists(folder_ + "/never.safetensors"));
 }
 
 TEST_F(Fitting, GoesOnWhereItWasStoppedWithTheSameBits) {

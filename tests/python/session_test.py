@@ -228,6 +228,23 @@ class SessionTest(unittest.TestCase):
         for state, array in states.items():
             numpy.testing.assert_array_equal(array, whole.read(state), state)
 
+    def test_a_callback_closes_its_session(self):
+        numpy.savez(self.path("set.npz"), **{"train/" + name: array for name, array in self.data().items()})
+        session = partita.Session(self.model, data=self.path("set.npz"), epochs=10**6, threads=1)
+        refused = []
+
+        def end(epoch):
+            with self.assertRaises(partita.Misuse) as raised:
+                session.save(self.path("never.safetensors"))
+            refused.append(str(raised.exception))
+            session.close()
+
+        epochs = session.fit(on_epoch=end)
+        self.assertGreaterEqual(len(epochs), 1)
+        self.assertIn("a session runs one call at a time", refused[0])
+        with self.assertRaisesRegex(partita.Misuse, "the session is closed"):
+            session.fit()
+
     def test_another_thread_cancels(self):
         with partita.Session(self.model, threads=1, steps=10**6) as session:
             threading.Timer(0.2, session.cancel).start()

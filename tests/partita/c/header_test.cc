@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <deque>
 #include <mutex>
+#include <optional>
 #include <stdexcept>
 #include <thread>
 
@@ -123,6 +124,14 @@ void Callbacks() {
   const partita::FitResult rest = Taken(session.Fit());
   EXPECT(rest.step == 100 && rest.steps < 100);  // 2 epochs of 50 batches
   EXPECT(!rest.stopped && !rest.epochs.empty() && rest.epochs.back().number == 2 && rest.epochs.back().test_loss);
+
+  std::optional<partita::Session> destroyed = Started("mock-data = true\nepochs = 1000000");
+  int epochs = 0;
+  const auto destroys = [&](const partita::Epoch&) {
+    if (++epochs == 2) destroyed.reset();
+  };
+  const partita::FitResult fitted = Taken(destroyed->Fit({nullptr, 2, destroys}));
+  EXPECT(!destroyed && fitted.stopped && fitted.epochs.size() >= 2);
 }
 
 void Logs() {

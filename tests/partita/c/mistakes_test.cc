@@ -263,6 +263,95 @@ TEST_F(CInterface, CancelIsFinalAndFreeingIsSafeMeanwhile) {
   EXPECT_EQ(Train(Batch()).code, PARTITA_CANCELLED);
 }
 
+// A callback that makes every call of its session that may not run now, and then ends it.
+struct Meddling {
+  partita_session* session = nullptr;
+  std::vector<partita_tensor> batch;
+  void (*end)(partita_session*) = partita_session_free;
+  int epochs = 0;
+  std::vector<Refusal> refusals = {};
+
+  static void OnEpoch(void* user, const partita_epoch*) {
+    auto& self = *static_cast<Meddling*>(user);
+    if (++self.epochs != 2) return;
+    partita_session* const session = self.session;
+    partita_values* values = nullptr;
+    size_t count = 0;
+    const char* name = nullptr;
+    auto preprocessing = Sized<partita_preprocessing>();
+    for (partita_error* const refused :
+         {partita_session_train(session, self.batch.data(), 2, nullptr),
+          partita_session_evaluate(session, self.batch.data(), 2, nullptr),
+          partita_session_predict(session, self.batch.data(), 1, &values),
+          partita_session_compute(session, "train", self.batch.data(), 2, &values),
+          partita_session_fit(session, nullptr, nullptr), partita_session_save(session, "never.safetensors"),
+          partita_session_load(session, "never.safetensors"),
+          partita_session_load_weights(session, "never.safetensors"), partita_session_state_count(session, &count),
+          partita_session_state_name(session, 0, &name), partita_session_read(session, "w", &values),
+          partita_session_write(session, self.batch.data()), partita_session_preprocessing(session, &preprocessing)}) {
+      self.refusals.push_back(Of(refused));
+    }
+    self.end(session);
+  }
+};
+
+TEST_F(CInterface, ACallbackMayFreeItsSessionAndMakeNoOtherCalls) {
+  ASSERT_EQ(Start("mock-data = true\nepochs = 1000000\ndp = 2").message, "");
+  Meddling meddling{session_, Batch()};
+  auto options = Sized<partita_fit_options>();
+  options.on_epoch = Meddling::OnEpoch;
+  options.user = &meddling;
+  auto result = Sized<partita_fit_result>();
+  partita_session* const freed = std::exchange(session_, nullptr);
+  EXPECT_EQ(Of(partita_session_fit(freed, &options, &result)).message, "");
+  EXPECT_EQ(meddling.refusals.size(), 13U);
+  for (const Refusal& refusal : meddling.refusals) {
+    EXPECT_EQ(refusal.code, PARTITA_MISUSE);
+    EXPECT_EQ(refusal.message, "another call of this session is running; a session runs one call at a time");
+  }
+  EXPECT_GE(meddling.epochs, 2);
+  EXPECT_EQ(result.stopped, 1);
+  EXPECT_GT(result.steps, 0);
+  EXPECT_EQ(Of(partita_session_fit(freed, nullptr, nullptr)).message,
+            "there is no such session; it was freed, or never made");
+}
+
+TEST_F(CInterface, ACallbackMayCancelAndFreeItsSession) {
+  ASSERT_EQ(Start("mock-data = true\nepochs = 1000000").message, "");
+  Meddling meddling{session_, Batch(), [](partita_session* session) {
+                      EXPECT_EQ(Of(partita_session_cancel(session)).message, "");
+                      partita_session_free(session);
+                    }};
+  auto options = Sized<partita_fit_options>();
+  options.on_epoch = Meddling::OnEpoch;
+  options.user = &meddling;
+  EXPECT_EQ(Of(partita_session_fit(std::exchange(session_, nullptr), &options, nullptr)).code, PARTITA_CANCELLED);
+}
+
+TEST_F(CInterface, AnotherThreadMayFreeASessionWithinACall) {
+  ASSERT_EQ(Start("mock-data = true\nepochs = 1000000").message, "");
+  std::thread other;
+  struct Freeing {
+    partita_session* session;
+    std::thread* thread;
+    static int32_t OnProgress(void* user, const partita_progress*) {
+      auto& self = *static_cast<Freeing*>(user);
+      if (!self.thread->joinable()) {
+        *self.thread = std::thread([session = self.session] { partita_session_free(session); });
+      }
+      return 1;
+    }
+  } freeing{session_, &other};
+  auto options = Sized<partita_fit_options>();
+  options.on_progress = Freeing::OnProgress;
+  options.progress_seconds = 1e-6;
+  options.user = &freeing;
+  auto result = Sized<partita_fit_result>();
+  EXPECT_EQ(Of(partita_session_fit(std::exchange(session_, nullptr), &options, &result)).message, "");
+  EXPECT_EQ(result.stopped, 1);
+  other.join();
+}
+
 TEST_F(CInterface, TensorsOfDlpackAreTakenAsTheyLie) {
   DLTensor tensor = {};
   tensor.data = x_.data();
