@@ -24,7 +24,9 @@ class NoNamespaces(Exception):
 class Hosts:
     """The namespaces belong to two sleeping processes: they and all in them go when these go."""
 
-    def __init__(self):
+    def __init__(self, as_root=False):
+        """as_root: without a user namespace, in which no process may change its groups; only root can."""
+        self._as_root = as_root
         self._holders = []
         self.namespaces = []
         self._enter = []
@@ -59,12 +61,13 @@ class Hosts:
     def pull_cable(self):
         self.run(0, "ip", "link", "set", "cable0", "down")
 
-    def left(self):
-        """Processes that live in one of the namespaces."""
+    def left(self, host=None):
+        """Processes that live on a host; None: on either."""
+        namespaces = self.namespaces if host is None else [self.namespaces[host]]
         found = []
         for process in filter(str.isdigit, os.listdir("/proc")):
             try:
-                if os.readlink(f"/proc/{process}/ns/net") in self.namespaces:
+                if os.readlink(f"/proc/{process}/ns/net") in namespaces:
                     found.append(int(process))
             except OSError:
                 pass
@@ -72,8 +75,9 @@ class Hosts:
 
     def _make(self):
         # As root of a user namespace, which anybody may be where the machine lets them.
-        self._enter = ["--user", "--preserve-credentials", "--net"]
-        self._hold(["unshare", "--map-root-user", "--net"])
+        user, map_user = ([], []) if self._as_root else (["--user", "--preserve-credentials"], ["--map-root-user"])
+        self._enter = [*user, "--net"]
+        self._hold(["unshare", *map_user, "--net"])
         self._hold(["nsenter", f"--target={self._holders[0].pid}", *self._enter, "unshare", "--net"])
         self.run(0, "ip", "link", "add", "cable0", "type", "veth", "peer", "name", "cable1", "netns",
                  str(self._holders[1].pid))

@@ -14,7 +14,7 @@ OTHERS = {
     "bazel": {"cxxopt", "dynamic_mode", "repo_env", "stamp"},
     "mpirun": {"host"},
     "pkg-config": {"cflags", "libs"},
-    "Slurm": {"signal"},
+    "Slurm": {"cpus-per-task", "gpus-per-task", "nodes", "ntasks-per-node", "signal"},
     "tensorboard": {"logdir"},
     "tests/importer/step/exported_models.py": {"results"},
     "tools/docs": {"flags", "ops"},
