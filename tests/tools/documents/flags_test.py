@@ -18,7 +18,7 @@ OTHERS = {
     "Slurm": {"cpus-per-task", "gpus-per-task", "nodes", "ntasks-per-node", "signal"},
     "tensorboard": {"logdir"},
     "tests/importer/step/exported_models.py": {"results"},
-    "tools/docs": {"flags", "ops"},
+    "tools/docs": {"flags", "man", "ops"},
     "tools/install": {"cuda"},
     "tools/prepare/descriptions": {"language"},
     "torchrun": {"nnodes", "no-python", "nproc-per-node", "rdzv-backend", "rdzv-endpoint"},

@@ -76,6 +76,17 @@ class Packages(unittest.TestCase):
                    env={"PYTHONPATH": f"{site}{os.pathsep}{wheels}", "HOME": str(self.folder)})
         self.assertEqual(told, f"2 {site}/partita/__init__.py\n")
 
+    def test_programs_have_pages_and_completions(self):
+        share, installed = self.unpacked / "share", self.folder / "installed"
+        run("dpkg-deb", "--extract", next(one for one in self.packages if one.name.startswith("partita_")), installed)
+        for program in (self.unpacked / "bin").iterdir():
+            page = share / f"man/man1/{program.name}.1"
+            self.assertEqual(run("gzip", "-dc", installed / f"usr/share/man/man1/{page.name}.gz"), page.read_text())
+            completion = f"bash-completion/completions/{program.name}"
+            self.assertEqual((installed / "usr/share" / completion).read_text(), (share / completion).read_text())
+        self.assertIn("\n.BI \\-\\-epochs= N\n", (share / "man/man1/trainer-train.1").read_text())
+        self.assertTrue((share / "doc/partita/examples/jobs/slurm.sh").is_file())
+
     def test_the_debian_packages_have_what_they_say(self):
         expected = {
             "partita": "./usr/bin/trainer",
