@@ -176,4 +176,16 @@ def unchanged_version(tree):
         yield f"CHANGELOG.md: the newest section is {newest.group(1)}; kToolVersion is {version.group(1)}"
 
 
-RULES = (broken_citations, broken_mentions, broken_links, long_readmes, unknown_works, false_quotes, unchanged_version)
+def omitted_pages(tree):
+    """Documents that the site's navigation lacks: tools/docs refuses them."""
+    navigation = "tools/docs.yml"
+    if not tree.has(navigation):
+        return
+    listed = re.findall(r": (\S+\.md)$", tree.read(navigation), re.MULTILINE)
+    for path in tree.texts:
+        if path.startswith("docs/") and path.removeprefix("docs/") not in listed:
+            yield f"{navigation}: lacks {path}"
+
+
+RULES = (broken_citations, broken_mentions, broken_links, long_readmes, unknown_works, false_quotes, unchanged_version,
+         omitted_pages)

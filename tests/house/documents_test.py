@@ -110,6 +110,10 @@ class PlantedErrors(unittest.TestCase):
         self.assertEqual(self.told("run/host/version.h", version.format(3)),
                          ["CHANGELOG.md: the newest section is 0.2.0; kToolVersion is 0.3.0"])
 
+    def test_page_without_a_place_in_the_site(self):
+        self.write("tools/docs.yml", "nav:\n  - Design: design.md\n  - Derivation: derivation.md\n")
+        self.assertEqual(self.told("README.md", "# A\n"), ["tools/docs.yml: lacks docs/papers.md"])
+
     def test_unknown_paper(self):
         self.assertEqual(self.told("a.h", "// Author et al. 2018; arXiv 1234.56789\n"), [])
         told = self.told("a.h", "// Nobody and\n// Noone (2018)\n")
