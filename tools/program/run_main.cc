@@ -23,8 +23,8 @@ void KeepStandardFiles() {
   }
 }
 
-// By default they would end a program with code 138, which says that a peer is gone. Whoever started the program may
-// have blocked them until now (`launch` does), so that none comes too early.
+// By default they would end a program with code 138, which says that a peer is gone. They have been
+// blocked until now, by the program's first function (clean_start.cc) or by who started it (`launch`).
 void TakeWarningsAsTermination() {
   struct sigaction action {};
   action.sa_handler = [](int) { std::raise(SIGTERM); };

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -33,7 +35,15 @@ long mask_bytes = -1;
   mask_bytes = syscall(SYS_sched_getaffinity, 0, sizeof(mask_at_start), mask_at_start);
 }
 
+// Until RunMain takes warnings: by default they end the program with a code that means a lost peer.
+[[gnu::no_sanitize("address", "thread", "undefined")]] void BlockWarnings() {
+  uint64_t signals = 0;  // as the kernel has them
+  for (const int signal : kWarningSignals) signals |= uint64_t{1} << (signal - 1);
+  syscall(SYS_rt_sigprocmask, SIG_BLOCK, &signals, nullptr, sizeof(signals));
+}
+
 [[gnu::section(".preinit_array"), gnu::used]] void (*const read_mask)() = ReadMask;
+[[gnu::section(".preinit_array"), gnu::used]] void (*const block_warnings)() = BlockWarnings;
 
 std::vector<FoundVariable> ToDrop() {
   std::vector<FoundVariable> found = FindLibraryVariables(environ);
