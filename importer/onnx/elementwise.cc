@@ -28,26 +28,17 @@ absl::Status Function(Lowering& l, const std::string& op, Arguments more = {}) {
 
 // Those that PyTorch calls otherwise.
 absl::Status Named(Lowering& l) {
-  static const auto& names = *new std::map<std::string, std::string>{{"Relu", "relu"},
-                                                                     {"Sigmoid", "sigmoid"},
-                                                                     {"Tanh", "tanh"},
-                                                                     {"Erf", "erf"},
-                                                                     {"Exp", "exp"},
-                                                                     {"Log", "log"},
-                                                                     {"Sqrt", "sqrt"},
-                                                                     {"Neg", "neg"},
-                                                                     {"Abs", "abs"},
-                                                                     {"Reciprocal", "reciprocal"},
-                                                                     {"Floor", "floor"},
-                                                                     {"Ceil", "ceil"},
-                                                                     {"Round", "round"},
-                                                                     {"Sign", "sign"},
-                                                                     {"Sin", "sin"},
-                                                                     {"Cos", "cos"},
-                                                                     {"Tan", "tan"},
-                                                                     {"Mish", "mish"},
-                                                                     {"HardSwish", "hardswish"},
-                                                                     {"Softplus", "softplus"}};
+  static const auto& names = *new std::map<std::string, std::string>{
+      {"Relu", "relu"},        {"Sigmoid", "sigmoid"}, {"Tanh", "tanh"},
+      {"Erf", "erf"},          {"Exp", "exp"},         {"Log", "log"},
+      {"Sqrt", "sqrt"},        {"Neg", "neg"},         {"Abs", "abs"},
+      {"Acos", "acos"},        {"Acosh", "acosh"},     {"Asin", "asin"},
+      {"Asinh", "asinh"},      {"Atan", "atan"},       {"Atanh", "atanh"},
+      {"Cosh", "cosh"},        {"Sinh", "sinh"},       {"Reciprocal", "reciprocal"},
+      {"Floor", "floor"},      {"Ceil", "ceil"},       {"Round", "round"},
+      {"Sign", "sign"},        {"Sin", "sin"},         {"Cos", "cos"},
+      {"Tan", "tan"},          {"Mish", "mish"},       {"HardSwish", "hardswish"},
+      {"Softplus", "softplus"}};
   return Function(l, names.at(l.op()));
 }
 
@@ -281,8 +272,9 @@ absl::Status Dropout(Lowering& l) {
 
 void AddElementwise(Lowerings& lowerings) {
   for (const char* const name :
-       {"Relu",  "Sigmoid", "Tanh",  "Erf",  "Exp", "Log", "Sqrt", "Neg",  "Abs",       "Reciprocal",
-        "Floor", "Ceil",    "Round", "Sign", "Sin", "Cos", "Tan",  "Mish", "HardSwish", "Softplus"}) {
+       {"Relu",  "Sigmoid", "Tanh",  "Erf",   "Exp",  "Log",   "Sqrt", "Neg",  "Abs",       "Reciprocal",
+        "Floor", "Ceil",    "Round", "Sign",  "Sin",  "Cos",   "Tan",  "Mish", "HardSwish", "Softplus",
+        "Acos",  "Acosh",   "Asin",  "Asinh", "Atan", "Atanh", "Cosh", "Sinh"}) {
     lowerings[name] = Named;
   }
   for (const char* const name : {"Min", "Max", "Sum", "Mean"}) lowerings[name] = Variadic;

@@ -183,6 +183,9 @@ ARROWS = {
     "importer": "runtime/base graph/value graph/ir graph/read graph/proto_io importer/program importer/constants" +
                 " importer/onnx importer/translation runtime/checkpoint",
 
+    # Graphs as models of others.
+    "exporter/onnx": "runtime/base graph/value graph/ir graph/read graph/passes",
+
     # From the description of a run to its session: no flags of a command line, no output, no exit.
     "run/spec": "proto runtime/base graph/value",
     "run/host": "runtime/device/host ops/host/timing",

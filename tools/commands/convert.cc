@@ -1,5 +1,5 @@
-// `trainer convert`: a checkpoint, whatever the ranks were that wrote it, as one file that everybody reads; or what a
-// program that PyTorch exported holds, its graph or its weights.
+// `trainer convert`: a checkpoint, whatever the ranks were that wrote it, as one file that everybody reads; what a
+// program that PyTorch exported holds, its graph or its weights; or a graph with its weights as an ONNX model.
 #include "runtime/checkpoint/sharded/convert.h"
 
 #include <vector>
@@ -17,6 +17,8 @@
 #include "runtime/base/status.h"
 #include "runtime/checkpoint/sharded/checkpoint_folder.h"
 #include "tools/commands/commands.h"
+#include "tools/commands/convert/onnx_output.h"
+#include "tools/commands/convert/saved_states.h"
 #include "tools/program/exit_code.h"
 
 namespace partita {
@@ -57,14 +59,42 @@ absl::StatusOr<SafetensorsFile> TrainedWeights(const RunSpec& spec, const Import
   return Merged(spec, imported.model, std::move(loaded));
 }
 
-// Weights of a graph file with the adapters merged into them, for runs without adapters.
+bool WritesOnnx(const RunSpec& spec) { return HasEnding(spec.predict().output(), ".onnx"); }
+
+// Of --load; of an exported program its own without the flag.
+absl::StatusOr<onnx_export::ReadState> StatesFor(const RunSpec& spec, const Model& model,
+                                                 const ImportedModel* imported) {
+  const bool averages = model.optimizer.average.has_value();
+  if (imported != nullptr && (!spec.model().has_load() || WantsAdapters(spec))) {
+    ASSIGN_OR_RETURN(SafetensorsFile weights, TrainedWeights(spec, *imported));
+    return StatesOf(std::move(weights), averages);
+  }
+  if (!WantsAdapters(spec)) return OpenStates(spec.model().load(), averages);
+  ASSIGN_OR_RETURN(SafetensorsFile loaded, LoadSafetensors(spec.model().load()));
+  ASSIGN_OR_RETURN(SafetensorsFile merged, Merged(spec, model, std::move(loaded)));
+  return StatesOf(std::move(merged), averages);
+}
+
+absl::StatusOr<int> ExportAsOnnx(const ContextOf<RunSpec>& context, const Model& model, const ImportedModel* imported) {
+  if (context.spec.predict().optimizer_state()) {
+    return InvalidArgument("--optimizer-state is not written into an ONNX model; expected --output=FILE.safetensors");
+  }
+  ASSIGN_OR_RETURN(const onnx_export::ReadState states, StatesFor(context.spec, model, imported));
+  ASSIGN_OR_RETURN(const std::string line, WriteOnnx(context.spec, model, states));
+  context.out << line;
+  return kExitFinished;
+}
+
+// A graph file with the weights of --load: as ONNX, or the weights with the adapters merged into them, for runs without
+// adapters.
 absl::StatusOr<int> ConvertGraph(const ContextOf<RunSpec>& context) {
   const RunSpec& spec = context.spec;
   if (!spec.model().has_load()) {
-    return InvalidArgument("{}: is a graph; expected --load=FILE, into whose weights the adapters are merged",
-                           spec.model().graph());
+    return InvalidArgument("{}: is a graph; expected --load=FILE with {}", spec.model().graph(),
+                           WritesOnnx(spec) ? "its weights" : "the weights into which the adapters are merged");
   }
   ASSIGN_OR_RETURN(const Model model, LoadModel(spec.model().graph(), Ops()));
+  if (WritesOnnx(spec)) return ExportAsOnnx(context, model, nullptr);
   ASSIGN_OR_RETURN(SafetensorsFile loaded, LoadSafetensors(spec.model().load()));
   ASSIGN_OR_RETURN(const SafetensorsFile merged, Merged(spec, model, std::move(loaded)));
   RETURN_IF_ERROR(SaveMerged(merged, spec.predict().output()));
@@ -72,31 +102,35 @@ absl::StatusOr<int> ConvertGraph(const ContextOf<RunSpec>& context) {
   return kExitFinished;
 }
 
-// The graph of an exported program, or its weights, by the ending of --output; those of --load, and adapters, as
-// PyTorch has them.
-absl::StatusOr<int> ConvertExported(const ContextOf<RunSpec>& context) {
+// The weights of --load, and adapters, as PyTorch has them; or in the ONNX model that the program is.
+absl::StatusOr<int> WriteTrained(const ContextOf<RunSpec>& context, const ImportedModel& imported) {
   const std::string& output = context.spec.predict().output();
-  ASSIGN_OR_RETURN(const ImportedModel imported,
-                   ImportModel(context.spec.model().graph(), Ops(), ImportOptionsOf(context.spec)));
-  if (context.spec.model().has_load() || WantsAdapters(context.spec)) {
-    ASSIGN_OR_RETURN(const SafetensorsFile trained, TrainedWeights(context.spec, imported));
-    const bool optimizer = context.spec.predict().optimizer_state(), as_onnx = HasEnding(output, ".onnx");
-    if (as_onnx && (optimizer || !HasEnding(context.spec.model().graph(), ".onnx"))) {
-      return InvalidArgument("{}: an ONNX model is written of one, with trained weights in place of its own", output);
-    }
-    if (as_onnx) {
-      RETURN_IF_ERROR(SaveForOnnx(imported, trained, output));
-      context.out << fmt::format("{}: {} with the weights of {}\n", output, context.spec.model().graph(),
-                                 trained.path());
-      return kExitFinished;
-    }
-    RETURN_IF_ERROR(optimizer ? SaveOptimizerForPyTorch(imported, trained, output)
-                              : SaveForPyTorch(imported, trained, output));
-    context.out << fmt::format("{}: the {} of {} for load_state_dict of PyTorch\n", output,
-                               optimizer ? "optimizer's state" : "weights", trained.path());
+  ASSIGN_OR_RETURN(const SafetensorsFile trained, TrainedWeights(context.spec, imported));
+  const bool optimizer = context.spec.predict().optimizer_state();
+  if (WritesOnnx(context.spec)) {
+    RETURN_IF_ERROR(SaveForOnnx(imported, trained, output));
+    context.out << fmt::format("{}: {} with the weights of {}\n", output, context.spec.model().graph(), trained.path());
     return kExitFinished;
   }
-  RETURN_IF_ERROR(CheckTrained(context.spec));
+  RETURN_IF_ERROR(optimizer ? SaveOptimizerForPyTorch(imported, trained, output)
+                            : SaveForPyTorch(imported, trained, output));
+  context.out << fmt::format("{}: the {} of {} for load_state_dict of PyTorch\n", output,
+                             optimizer ? "optimizer's state" : "weights", trained.path());
+  return kExitFinished;
+}
+
+// The graph of an exported program, or its weights, by the ending of --output. An ONNX model with other weights stays
+// as it is, but where another value of it is asked for.
+absl::StatusOr<int> ConvertExported(const ContextOf<RunSpec>& context) {
+  const RunSpec& spec = context.spec;
+  const std::string& output = spec.predict().output();
+  ASSIGN_OR_RETURN(const ImportedModel imported, ImportModel(spec.model().graph(), Ops(), ImportOptionsOf(spec)));
+  const bool trained = spec.model().has_load() || WantsAdapters(spec);
+  const bool is_onnx = HasEnding(spec.model().graph(), ".onnx");
+  const bool stays = is_onnx && trained && !spec.predict().has_value() && !spec.predict().optimizer_state();
+  if (WritesOnnx(spec) && !stays) return ExportAsOnnx(context, imported.model, &imported);
+  if (trained) return WriteTrained(context, imported);
+  RETURN_IF_ERROR(CheckTrained(spec));
   if (FormatOf(output).ok()) {
     RETURN_IF_ERROR(SaveModel(imported.model, output));
     context.out << fmt::format("{}: a graph of {} nodes\n", output, imported.model.graph.nodes().size());
@@ -111,8 +145,11 @@ absl::StatusOr<int> Convert(const ContextOf<RunSpec>& context) {
   const RunSpec& spec = context.spec;
   std::string folder = spec.model().graph();
   if (IsExportedProgram(folder)) return ConvertExported(context);
-  if (FormatOf(folder).ok() && WantsAdapters(spec)) return ConvertGraph(context);
+  if (FormatOf(folder).ok() && (WantsAdapters(spec) || WritesOnnx(spec))) return ConvertGraph(context);
   RETURN_IF_ERROR(CheckTrained(spec));
+  if (WritesOnnx(spec)) {
+    return InvalidArgument("{}: is no graph; expected the graph of the run, and --load={}", folder, folder);
+  }
   if (spec.model().has_load()) {
     return InvalidArgument(
         "{}: is no exported program (.pt2, .onnx); expected one beside --load, whose weights it names for PyTorch",
@@ -130,7 +167,9 @@ absl::StatusOr<int> Convert(const ContextOf<RunSpec>& context) {
 }  // namespace
 
 Command ConvertCommand() {
-  return {"convert", "write a checkpoint as one .safetensors file; of an exported program (.pt2) the graph, or weights",
+  return {"convert",
+          "write a checkpoint as one .safetensors file, a graph and its weights as ONNX; of an exported program "
+          "(.pt2) the graph, or weights",
           "CHECKPOINT", Runs<RunSpec>(Convert)};
 }
 

@@ -3,7 +3,6 @@
 
 #include "graph/ir/entry_point.h"
 #include "graph/passes/drop_unused.h"
-#include "graph/read/predicted_value.h"
 #include "run/beginning/beginning.h"
 #include "run/beginning/loaded_model.h"
 #include "run/data/data.h"
@@ -17,6 +16,7 @@
 #include "runtime/train/stop_vote.h"
 #include "tools/commands/commands.h"
 #include "tools/commands/output/report.h"
+#include "tools/commands/predictions/predicted_value.h"
 #include "tools/commands/predictions/prediction_file.h"
 #include "tools/commands/predictions/top_classes.h"
 #include "tools/commands/processes/finish_writing.h"
@@ -28,15 +28,6 @@ namespace partita {
 namespace {
 
 constexpr char kStandardOutput[] = "-";
-
-// --value, or what the graph predicts.
-absl::StatusOr<std::string> PredictedValue(const RunSpec& spec, const Graph& graph) {
-  if (spec.predict().has_value()) return spec.predict().value();
-  const ValueId value = PredictedValueOf(graph);
-  if (value != kNoValue) return graph.value(value).name;
-  return FlagError("predict needs --value=TEXT: the loss of {} is made of several values; show lists their names",
-                   spec.model().graph());
-}
 
 // The fields of inputs that a value of the graph depends on.
 absl::StatusOr<std::set<std::string>> FieldsOf(const RunSpec& spec, const Graph& graph, const std::string& value) {

@@ -30,6 +30,8 @@ void CopyIntoWhole(const Box& box, const char* bytes, const Shape& shape, int64_
   }
 }
 
+}  // namespace
+
 absl::StatusOr<std::string> ReadWhole(const SavedCheckpoint& checkpoint, const SavedState& state) {
   const int64_t element = SizeOf(state.dtype), bytes = Elements(state.shape) * element;
   RETURN_IF_ERROR(CheckMemory(checkpoint.folder(), bytes));
@@ -41,8 +43,6 @@ absl::StatusOr<std::string> ReadWhole(const SavedCheckpoint& checkpoint, const S
     return whole;
   });
 }
-
-}  // namespace
 
 absl::Status ConvertCheckpoint(const SavedCheckpoint& checkpoint, const std::string& path) {
   const std::vector<SavedState>& states = checkpoint.record().states;

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "runtime/checkpoint/sharded/saved_checkpoint.h"
 
 namespace partita {
@@ -13,6 +14,10 @@ namespace partita {
 // time. An older file at `path` stays until the new one is whole. Errors are those of SavedCheckpoint::Read and of
 // SaveInTurn.
 absl::Status ConvertCheckpoint(const SavedCheckpoint& checkpoint, const std::string& path);
+
+// The elements of one of its states, row-major. Errors are those of SavedCheckpoint::Read, and kResourceExhausted: there
+// is no memory for it.
+absl::StatusOr<std::string> ReadWhole(const SavedCheckpoint& checkpoint, const SavedState& state);
 
 }  // namespace partita
 
