@@ -20,6 +20,7 @@
 #include "tools/benchmarks/executor_benchmark.h"
 #include "tools/benchmarks/halo_benchmark.h"
 #include "tools/benchmarks/kernels/kernel_benchmark.h"
+#include "tools/benchmarks/library/library_benchmark.h"
 #include "tools/benchmarks/models/measured_models.h"
 #include "tools/benchmarks/models/model_sizes.h"
 #include "tools/benchmarks/models/models_command.h"
@@ -268,9 +269,21 @@ absl::StatusOr<int> RunSimulate(const ContextOf<BenchmarkSpec>& context) {
   return kExitFinished;
 }
 
+absl::StatusOr<int> RunLibrary(const ContextOf<BenchmarkSpec>& context) {
+  const BenchmarkSpec& spec = context.spec;
+  LibraryBenchmarkOptions options;
+  if (spec.has_model()) options.models = {spec.model()};
+  options.batch = spec.batch();
+  options.steps = spec.steps();
+  options.rounds = spec.rounds();
+  ASSIGN_OR_RETURN(const std::vector<LibraryRow> rows, BenchmarkLibrary(options));
+  context.out << (spec.format() == "json" ? ToJson(rows) : ToText(rows));
+  return kExitFinished;
+}
+
 // That a command can be asked for.
 std::vector<std::string> ModelsOf(const std::string& command) {
-  if (command == "train") return {"mini-inception", "lenet5", "mlp"};
+  if (command == "train" || command == "library") return {"mini-inception", "lenet5", "mlp"};
   if (command == "oracle") return OracleModelNames();
   return command == "models" || command == "loop" ? MeasuredModelNames() : ModelNames();
 }
@@ -300,6 +313,8 @@ int main(int argc, char** argv) {
           {"halo", "measure how much of a halo exchange the interior's computation hides", "",
            Runs<BenchmarkSpec>(RunHalo)},
           {"kernels", "measure each kernel as a share of the device's peak", "", Runs<BenchmarkSpec>(RunKernels)},
+          {"library", "measure what a step and a prediction cost by the library's interfaces", "",
+           Runs<BenchmarkSpec>(RunLibrary)},
           {"models",
            "measure training throughput and memory of models in each precision, compared with another framework", "",
            Runs<BenchmarkSpec>(RunModelsOnDevice)},
