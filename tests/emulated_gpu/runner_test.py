@@ -17,6 +17,7 @@ class RunnerTest(EmulatedCase):
         for folder in ("bin", "tests", "lib", "models", "path"):
             os.mkdir(self.path(folder))
         shutil.copy(os.path.abspath("tests/gpu/run.py"), self.path("run"))
+        shutil.copytree(os.path.abspath("tests/gpu/runner"), self.path("runner"))
         os.symlink(self.trainer, self.path("bin/trainer"))
         for file in glob.glob(os.path.join(EXAMPLES, "*.pbtxt")):
             shutil.copy(file, self.path("models"))

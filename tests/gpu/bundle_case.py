@@ -1,0 +1,55 @@
+"""A folder that looks as a bundle does, of programs that the test writes."""
+
+import contextlib
+import io
+import json
+import os
+import shutil
+import tempfile
+import unittest
+
+from tests.gpu.runner.main import main
+
+GOOD = {"testsuites": [{"name": "S", "testsuite": [
+    {"name": "a", "status": "RUN", "result": "COMPLETED"},
+    {"name": "b", "status": "RUN", "result": "SKIPPED"},
+]}]}
+BAD = {"testsuites": [{"name": "S", "testsuite": [
+    {"name": "a", "status": "RUN", "result": "COMPLETED"},
+    {"name": "c", "status": "RUN", "result": "COMPLETED", "failures": [{"failure": "1 is not 2"}]},
+]}]}
+
+
+class BundleCase(unittest.TestCase):
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.bundle = folder.name
+        for name in ("bin", "tests", "lib", "models"):
+            os.mkdir(os.path.join(self.bundle, name))
+        for program in ("trainer", "benchmark"):
+            self.program("bin/" + program, "exit 0")
+
+    def program(self, path, body):
+        path = os.path.join(self.bundle, path)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("#!/bin/sh\n" + body + "\n")
+        os.chmod(path, 0o755)
+
+    def make_test(self, name="t_test", cases=None, code=0):
+        body = f"exit {code}"
+        if cases is not None:
+            body = f"cat >\"${{1#--gtest_output=json:}}\" <<'END'\n{json.dumps(cases)}\nEND\nexit {code}"
+        self.program("tests/" + name, body)
+
+    def run_bundle(self, *arguments, again=False):
+        """(exit code, last line, results). `again`: a second call with the same folder."""
+        out = os.path.join(self.bundle, "out")
+        if not again:
+            shutil.rmtree(out, ignore_errors=True)
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            code = main(["--out=" + out, *arguments], self.bundle)
+        with open(os.path.join(out, "results.json"), encoding="utf-8") as file:
+            return code, printed.getvalue().splitlines()[-1], json.load(file)

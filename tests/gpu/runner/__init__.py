@@ -1,0 +1,1 @@
+"""The runner of a GPU bundle: `main` first."""

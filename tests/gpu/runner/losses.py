@@ -1,0 +1,88 @@
+"""Losses of a training that two ways of running it share: two processes and one, bf16 and f32."""
+
+import json
+import os
+import socket
+import subprocess
+import tempfile
+
+from . import lists
+from .session import NO_TIME, last_line
+
+
+def trainer(session, *arguments):
+    return [session.path("bin", "trainer"), "train", "--device=cuda", "--deterministic", "--mock-data",
+            "--steps=50", *arguments]
+
+
+def loss_of(report):
+    """(mean over the steps or None, what went wrong)."""
+    try:
+        with open(report, encoding="utf-8") as file:
+            return json.load(file)["epochs"][0]["training_loss"], ""
+    except (OSError, ValueError, LookupError) as error:
+        return None, f"no loss in the report: {error}"
+
+
+def loss_of_one(session, arguments, folder):
+    report = os.path.join(folder, "one.json")
+    command = trainer(session, "--report=" + report, *arguments)
+    code, output, _ = session.call(command, lists.SECONDS, "loss " + " ".join(arguments))
+    return loss_of(report) if code == 0 else (None, f"exit code {code}: {last_line(output)}")
+
+
+def wrong_of_two(session, arguments, report, port):
+    """What went wrong in each rank, if anything did."""
+    ranks = []
+    for rank in range(2):
+        variables = session.environment(RANK=str(rank), WORLD_SIZE="2", LOCAL_RANK="0", MASTER_ADDR="127.0.0.1",
+                                        MASTER_PORT=str(port), NCCL_HOSTID=f"rank{rank}")
+        ranks.append(subprocess.Popen(trainer(session, "--report=" + report, *arguments), cwd=session.path("models"),
+                                      env=variables, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                                      errors="replace"))
+    wrong = []
+    for rank, process in enumerate(ranks):
+        try:
+            output, _ = process.communicate(timeout=max(0.1, min(lists.SECONDS, session.left())))
+        except subprocess.TimeoutExpired:
+            process.kill()
+            output, _ = process.communicate()
+        session.keep("rank {} {}".format(rank, " ".join(arguments)), output)
+        if process.returncode != 0:
+            wrong.append(f"rank {rank}: exit code {process.returncode}: {last_line(output)}")
+    return wrong
+
+
+def loss_of_two(session, arguments, folder):
+    """The same with two ranks, which are on two hosts as far as NCCL can tell."""
+    report = os.path.join(folder, "two.json")
+    with socket.socket() as reserved:  # no other program gets the port before rank 0 listens there
+        reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        reserved.bind(("127.0.0.1", 0))
+        wrong = wrong_of_two(session, arguments, report, reserved.getsockname()[1])
+    return (None, "; ".join(wrong)) if wrong else loss_of(report)
+
+
+def compare(session, name, bar, one, other):
+    """Two losses, each with what went wrong."""
+    for loss, wrong in (one, other):
+        if loss is None:
+            cut_off = session.left() <= 0
+            outcome, detail = ("skipped", NO_TIME) if cut_off else ("failed", wrong)
+            return {"name": name, "outcome": outcome, "detail": detail}
+    difference = abs(one[0] - other[0]) / abs(other[0])
+    detail = f"losses {one[0]:.6f} and {other[0]:.6f} differ by {difference:.2e}; {bar:.0e} is allowed"
+    return {"name": name, "outcome": "passed" if difference <= bar else "failed", "detail": detail}
+
+
+def comparisons(session, wanted):
+    with tempfile.TemporaryDirectory() as folder:
+        for name, two, one in lists.PROCESSES:
+            if wanted(name):
+                graph = "lenet5.pbtxt"
+                yield compare(session, name, 5e-4, loss_of_two(session, [*two, graph], folder),
+                              loss_of_one(session, [*one, graph], folder))
+        for name, bar, arguments, reference in lists.LOSSES:
+            if wanted(name):
+                yield compare(session, name, bar, loss_of_one(session, arguments, folder),
+                              loss_of_one(session, reference, folder))
