@@ -1,13 +1,13 @@
 """The shipped models of images in PyTorch, layer by layer as tools/models has them, with tensors under the same names;
-`make` has those of words as well.
+`make` has those of words and transformers as well.
 
 A network is a function of images that asks for layers by name; the first call, on zeros, makes them.
 """
 
-import gnmt
 import recipes
 import sequences
 import torch
+import transformer_networks
 from torch import nn
 from torch.nn import functional
 
@@ -357,8 +357,8 @@ NETWORKS = {
 }
 
 
-OF_WORDS = {**sequences.NETWORKS, **gnmt.NETWORKS}
-NAMES = sorted([*NETWORKS, *OF_WORDS])
+CLASSES = {**sequences.NETWORKS, **transformer_networks.NETWORKS}
+NAMES = sorted([*NETWORKS, *CLASSES])
 
 
 def size(text):
@@ -369,6 +369,6 @@ def size(text):
 
 def make(name, **changes):
     """With other settings than the model's; None: the model's."""
-    known = OF_WORDS[name].DEFAULTS if name in OF_WORDS else NETWORKS[name][1]
+    known = CLASSES[name].DEFAULTS if name in CLASSES else NETWORKS[name][1]
     settings = {**known, **{key: value for key, value in changes.items() if value is not None}}
-    return OF_WORDS[name](settings) if name in OF_WORDS else Network(name, NETWORKS[name][0], settings)
+    return CLASSES[name](settings) if name in CLASSES else Network(name, NETWORKS[name][0], settings)

@@ -2,10 +2,12 @@
 
 Waits for lines "STEPS" on standard input, trains so many steps on random batches, and answers each with the seconds
 that they took. Ends with the input. On a GPU batches come from pinned memory, and a step is waited for only at the end
-of its line; modes: `eager`; `graph`, a whole step captured and replayed; `compile`, the model by torch.compile.
+of its line; modes: `eager`; `graph`, a whole step captured and replayed; `compile`, the model by torch.compile. With
+`--seconds=N` a peer that hangs is ended by SIGALRM: N seconds after it starts, or after a line.
 """
 
 import argparse
+import signal
 import sys
 import time
 
@@ -97,14 +99,19 @@ def main():
     parser.add_argument("--size", type=networks.size, action="append", default=[], help="of a model of words: NAME=NUMBER")
     parser.add_argument("--threads", type=int, required=True)
     parser.add_argument("--batch", type=int, default=64)
+    parser.add_argument("--seconds", type=int, default=0, help="it has to begin, and to answer; 0: as many as it takes")
     options = parser.parse_args()
+    signal.alarm(options.seconds)
     torch.set_num_threads(options.threads)
     torch.manual_seed(1)
     print(torch.__version__, flush=True)
     training = Training(options)
     print("ready", flush=True)
+    signal.alarm(0)
     for line in sys.stdin:
+        signal.alarm(options.seconds)
         print(training.run(int(line)), flush=True)
+        signal.alarm(0)
 
 
 if __name__ == "__main__":

@@ -102,6 +102,17 @@ class ModelsTest(unittest.TestCase):
         self.assertGreater(row["flops_per_s"] / row["ours"]["per_s"]["median"] * 2 * 28, step)
         self.assertLess(row["flops_per_s"] / row["ours"]["per_s"]["median"] * 2 * 28, 2 * step)
 
+    def test_a_transformer(self):
+        (row,) = self.rows("--model=gpt2", "--batch=1", "--vocabulary=200", "--hidden=24", "--layers=2")
+        self.assertEqual((row["model"], row["unit"], row["image_size"]), ("gpt2", "words/s", 0))
+        self.assertAlmostEqual(row["ours"]["per_s"]["median"] * row["session"]["step_seconds"], 512, delta=1)
+        # 512 words through two blocks of 12 matrices of 24 x 24 and a table of 200 words, each product forward and
+        # twice backward; attention multiplies every word by all, or half where it is causal, and twice forward.
+        products, attention = 3 * 2 * 512 * (2 * 12 * 24**2 + 24 * 200), 3 * 2 * 2 * 2 * 512**2 * 24
+        step = row["flops_per_s"] * row["session"]["step_seconds"]
+        self.assertGreater(step, products + attention / 2)
+        self.assertLess(step, 2 * (products + attention))
+
     def test_split(self):
         with tempfile.TemporaryDirectory() as folder:
             page = os.path.join(folder, "page.html")
@@ -166,6 +177,8 @@ class ModelsTest(unittest.TestCase):
             (["--model=wide-mlp", "--hidden=9"], 2, "flag --hidden is for models of words; --model is wide-mlp"),
             (["--model=gnmt", "--image-size=9"], 2, "flag --image-size is for models of images; --model is gnmt"),
             (["--model=gnmt", "--layers=1"], 3, "layers is 1"),
+            (["--model=gpt2", "--hidden=50"], 3, "heads is 12; expected a divisor of the width (hidden), which is 50"),
+            (["--model=vit-b-16", "--image-size=50"], 3, "patch is 16"),
         ]:
             with self.subTest(arguments=arguments):
                 done = call("models", *arguments)

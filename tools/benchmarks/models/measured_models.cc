@@ -8,8 +8,10 @@
 #include "runtime/base/status.h"
 #include "tools/models/big_lstm.h"
 #include "tools/models/gnmt.h"
+#include "tools/models/gpt2.h"
 #include "tools/models/layers.h"
 #include "tools/models/models.h"
+#include "tools/models/transformers/vit.h"
 
 namespace partita {
 namespace {
@@ -29,26 +31,36 @@ absl::StatusOr<Model> MakeWideMlp(const ModelOptions& options) {
   return layers.Finish("wide-mlp", x);
 }
 
-// What both models of words have.
+// What the models of words have; `hidden` is the field of the options that --hidden sets.
 template <typename Options>
-void SetSizes(const MeasuredModel& sizes, Options& options) {
+void SetSizes(const MeasuredModel& sizes, int64_t Options::*hidden, Options& options) {
   options.batch = sizes.batch;
   if (sizes.vocabulary > 0) options.words = sizes.vocabulary;
-  if (sizes.hidden > 0) options.units = sizes.hidden;
+  if (sizes.hidden > 0) options.*hidden = sizes.hidden;
   if (sizes.layers > 0) options.layers = sizes.layers;
   if (!sizes.dropout) options.dropout_rate = 0;
 }
 
 absl::StatusOr<Model> MakeSmallBigLstm(const MeasuredModel& sizes) {
   BigLstmOptions options{.words = 100'000, .units = 2048, .projection = 512};
-  SetSizes(sizes, options);
+  SetSizes(sizes, &BigLstmOptions::units, options);
   return MakeBigLstm(options, Ops());
 }
 
 absl::StatusOr<Model> MakeMeasuredGnmt(const MeasuredModel& sizes) {
   GnmtOptions options{.source_places = 27, .target_places = 28};
-  SetSizes(sizes, options);
+  SetSizes(sizes, &GnmtOptions::units, options);
   return MakeGnmt(options, Ops());
+}
+
+absl::StatusOr<Model> MakeMeasuredGpt2(const MeasuredModel& sizes) {
+  Gpt2Options options{.length = 512};
+  SetSizes(sizes, &Gpt2Options::width, options);
+  return MakeGpt2(options, Ops());
+}
+
+absl::StatusOr<Model> MakeMeasuredVit(const MeasuredModel& sizes) {
+  return MakeVit({.batch = sizes.batch, .image_size = sizes.image_size}, Ops());
 }
 
 }  // namespace
@@ -64,7 +76,9 @@ const std::vector<MeasuredModel>& MeasuredModels() {
                                                               {"alexnet-2012", 16, 227, true},
                                                               {"vgg-16", 4, 224, true},
                                                               {.name = "big-lstm", .batch = 32, .only_alone = true},
-                                                              {.name = "gnmt", .batch = 32, .only_alone = true}};
+                                                              {.name = "gnmt", .batch = 32, .only_alone = true},
+                                                              {.name = "gpt2", .batch = 8, .only_alone = true},
+                                                              {"vit-b-16", 4, 224, true}};
   return models;
 }
 
@@ -100,6 +114,8 @@ absl::StatusOr<ThroughputUnit> UnitOf(const MeasuredModel& sizes) {
 absl::StatusOr<Model> MakeMeasuredModel(const MeasuredModel& sizes) {
   if (sizes.name == "big-lstm") return MakeSmallBigLstm(sizes);
   if (sizes.name == "gnmt") return MakeMeasuredGnmt(sizes);
+  if (sizes.name == "gpt2") return MakeMeasuredGpt2(sizes);
+  if (sizes.name == "vit-b-16") return MakeMeasuredVit(sizes);
   ModelOptions options;
   options.batch = sizes.batch;
   options.image_size = sizes.image_size;

@@ -4,7 +4,7 @@
 //   wide-mlp     four hidden layers of 4096 units
 //
 // and of the models of words big-lstm with one fourth of its units, half of its outputs and 100,000 words, 2048-512 in
-// two layers, and gnmt with sentences of 27 and 28 words.
+// two layers, gnmt with sentences of 27 and 28 words, and gpt2 with sequences of 512.
 #ifndef PARTITA_TOOLS_BENCHMARKS_MODELS_MEASURED_MODELS_H_
 #define PARTITA_TOOLS_BENCHMARKS_MODELS_MEASURED_MODELS_H_
 
