@@ -44,11 +44,19 @@ class RunnerTest(EmulatedCase):
 
     def test_ends_in_time_and_says_what_is_missing(self):
         results = self.run_bundle("--seconds=60", "--skip=steps of")
-        self.assertEqual(results["verify dp=2"]["outcome"], "passed")
-        for name in ("plans in f32", "train with a timeline", "two processes, a pipeline", "TF32 beside f32"):
+        self.assertEqual(results["train one step"]["outcome"], "passed")
+        for name in ("verify dp=2", "plans in f32", "train with a timeline", "two processes, a pipeline",
+                     "TF32 beside f32"):
             result = results[name]
             if result["outcome"] != "passed":
                 self.assertEqual((result["outcome"], result["detail"]), ("skipped", "no time was left (--seconds)"))
+        with open(self.path("out/table.txt"), encoding="utf-8") as file:
+            text = file.read()
+        self.assertIn("Emulated GPU", text)
+        skipped = [name for name, result in results.items() if result["outcome"] == "skipped"]
+        for name in skipped:
+            self.assertIn(f"- {name}: ", text)
+        self.assertIn("| resnet-50 in bf16 | | | not run | | | |", text)  # the bundle has no benchmark
 
     def test_two_processes_end_where_one_does(self):
         results = self.run_bundle("--only=two processes, replicas")

@@ -8,7 +8,7 @@ import shutil
 import tempfile
 import unittest
 
-from tests.gpu.runner.main import main
+from tests.gpu.runner import main
 
 GOOD = {"testsuites": [{"name": "S", "testsuite": [
     {"name": "a", "status": "RUN", "result": "COMPLETED"},
@@ -30,6 +30,7 @@ class BundleCase(unittest.TestCase):
             os.mkdir(os.path.join(self.bundle, name))
         for program in ("trainer", "benchmark"):
             self.program("bin/" + program, "exit 0")
+        shutil.copy(os.path.join(os.path.dirname(__file__), "peer_python"), os.path.join(self.bundle, "bin"))
 
     def program(self, path, body):
         path = os.path.join(self.bundle, path)
@@ -43,6 +44,10 @@ class BundleCase(unittest.TestCase):
             body = f"cat >\"${{1#--gtest_output=json:}}\" <<'END'\n{json.dumps(cases)}\nEND\nexit {code}"
         self.program("tests/" + name, body)
 
+    def log(self):
+        with open(os.path.join(self.bundle, "out", "log.txt"), encoding="utf-8") as file:
+            return file.read()
+
     def run_bundle(self, *arguments, again=False):
         """(exit code, last line, results). `again`: a second call with the same folder."""
         out = os.path.join(self.bundle, "out")
@@ -50,6 +55,6 @@ class BundleCase(unittest.TestCase):
             shutil.rmtree(out, ignore_errors=True)
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
-            code = main(["--out=" + out, *arguments], self.bundle)
+            code = main.main(["--out=" + out, *arguments], self.bundle)
         with open(os.path.join(out, "results.json"), encoding="utf-8") as file:
             return code, printed.getvalue().splitlines()[-1], json.load(file)

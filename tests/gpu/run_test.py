@@ -4,14 +4,14 @@ import contextlib
 import io
 import json
 import os
+import shutil
 import unittest
 from unittest import mock
 
-from tests.gpu import table
 from tests.gpu.bundle_case import BAD, GOOD, BundleCase
-from tests.gpu.runner import lists, losses, machine, order, programs, sanitizers, session
-from tests.gpu.runner.google_tests import run_tests
-from tests.gpu.runner.main import main
+from tests.gpu.runner import lists, losses, main, order, peers, session, table
+from tests.gpu.runner.check import Check, result
+from tests.gpu.runner.google_tests import run_test
 
 
 class RunTest(BundleCase):
@@ -38,14 +38,13 @@ class RunTest(BundleCase):
         self.program("tests/s_test", "echo '[       OK ] S.a (3 ms)'; echo '[  FAILED  ] S.b, where x = 1 (4 ms)'\n"
                      "echo '[ RUN      ] S.c'; sleep 100")
         self.make_test("u_test", cases=GOOD)
-        code, line, results = self.run_bundle("--only=_test", f"--seconds={session.ENDING + session.LEAST_SECONDS + 1}")
+        code, line, results = self.run_bundle("--only=_test", "--seconds=15")
         self.assertEqual((code, line), (1, "1 passed, 1 failed"))
         self.assertEqual([(r["name"], r["outcome"]) for r in results["results"]],
                          [("s_test: S.a", "passed"), ("s_test: S.b", "failed"), ("s_test", "skipped"),
                           ("u_test", "skipped")])
         self.assertEqual(results["results"][-1]["detail"], session.NO_TIME)
-        with open(os.path.join(self.bundle, "out", "logs", "s_test.log"), encoding="utf-8") as file:
-            self.assertIn("[ RUN      ] S.c", file.read())
+        self.assertIn("[ RUN      ] S.c", self.log())
 
     def test_a_limit_of_its_own_is_a_failure(self):
         self.program("tests/s_test", "echo '[       OK ] S.a (3 ms)'; sleep 100")
@@ -55,11 +54,15 @@ class RunTest(BundleCase):
         self.assertIn("no end within 1 s", results["results"][1]["detail"])
 
     def test_plans_and_the_timeline_are_kept(self):
-        self.program("bin/trainer",
-                     'mkdir -p "$XDG_CACHE_HOME" && touch "$XDG_CACHE_HOME/plans" && echo x >timeline.json')
+        self.program("bin/trainer", 'plans=$XDG_CACHE_HOME/partita; mkdir -p "$plans" && touch "$plans/plan"\n'
+                     "echo x >timeline.json")
         self.assertEqual(self.run_bundle("--only=train with a timeline")[:2], (0, "1 passed, 0 failed"))
-        self.assertEqual(sorted(os.listdir(os.path.join(self.bundle, "out"))),
-                         ["cache", "logs", "results.json", "timeline.json"])
+        kept = ["log.txt", "plans.zip", "results.json", "table.txt", "timeline.json.gz"]
+        self.assertEqual(sorted(os.listdir(os.path.join(self.bundle, "out"))), kept)
+        # Another copy of the bundle, as on a machine that is borrowed later.
+        shutil.rmtree(os.path.join(self.bundle, "cache"))
+        self.program("bin/trainer", '[ -e "$XDG_CACHE_HOME/partita/plan" ]')
+        self.assertEqual(self.run_bundle("--only=train with a timeline", again=True)[:2], (0, "1 passed, 0 failed"))
 
     def trainer_of_losses(self, bf16="2.3", two="2.3"):
         self.program("bin/trainer", f"""
@@ -98,41 +101,47 @@ echo "{{\\"epochs\\": [{{\\"training_loss\\": $loss}}]}}" >"$report"
         self.assertEqual(results["results"][0]["detail"], "exit code 7: there is no NVIDIA driver")
 
     def begun(self):
-        """(name of the program, its first argument, its limit) of all programs that a run would start."""
-        calls = []
+        """Names of all checks, in the order of a run."""
+        names = []
 
-        def note(_, command, limit, name=""):
-            calls.append((os.path.basename(command[0]), command[1] if len(command) > 1 else "", limit))
-            return 1, "", 0
+        def note(check, _):
+            names.append(check.name)
+            return [result(check.name, "skipped", "noted")]
 
-        with mock.patch.object(session.Session, "call", note), \
-                mock.patch.object(programs, "peer_flags", lambda _: []), \
-                mock.patch.object(losses, "loss_of_two", lambda *_: (None, "")), \
-                mock.patch.object(sanitizers, "find_sanitizer", lambda: "compute-sanitizer"), \
-                mock.patch.object(machine, "machine", lambda _: "a GPU"), \
-                mock.patch.object(machine, "versions", lambda _: ""):
+        with mock.patch.object(main, "run", note):
             self.run_bundle()
-        return calls
+        return names
 
-    def test_the_cheapest_come_first_within_short_limits(self):
+    def test_what_shows_most_comes_first(self):
         for test in ("device_test", "collectives_test", "blocks_test", "stream_test", "cuda_device_test"):
             self.make_test(test)
         begun = self.begun()
-        programs = [name for name, _, _ in begun]
-        verified = sum(name.startswith("verify") for name, _ in lists.TRAINING)
-        expected = ["cuda_device_test", "stream_test", "device_test"] + ["trainer"] * verified + ["compute-sanitizer"]
-        expected += ["trainer"] * (len(lists.TRAINING) - verified) + ["benchmark"] * len(lists.STEPS)
-        expected += ["blocks_test", "collectives_test"]
-        self.assertEqual(programs[:len(expected)], expected)
-        self.assertEqual(programs[-1], "compute-sanitizer")
-        # Nobody waits for an hour because the first programs hang.
-        self.assertLessEqual(sum(limit for name, _, limit in begun[:2]), 80)
-        longer = {name for name, _, limit in begun if limit > lists.SECONDS}
-        self.assertEqual(longer, {"trainer", "benchmark", "collectives_test", "device_test", "compute-sanitizer"})
-        training = [limit for name, _, limit in begun if name == "trainer"]
-        plans = [i for i, limit in enumerate(training) if limit > lists.SECONDS]
-        self.assertEqual(plans, [verified, verified + 1, verified + 2])
-        self.assertGreater(lists.SANITIZER_SECONDS, 180)
+        self.assertEqual(len(begun), len(set(begun)))
+        self.assertEqual(begun[:3], ["cuda_device_test", "train one step", "kernels, a sample"])
+        places = [begun.index(name) for name in (
+            "verify in bf16", "steps of resnet-50 in bf16", "steps of gpt2 in bf16", "steps of inception-v3 in bf16",
+            "steps of gnmt in bf16", "steps of big-lstm in bf16", "stream_test", "device_test", "verify dp=2",
+            "sanitizer memcheck: captured steps", "plans in f32", "train in bf16", "steps of conv-stack in TF32",
+            "blocks_test", "two processes, replicas", "bf16 beside f32", "sanitizer racecheck: kernels")]
+        self.assertEqual(places, sorted(places))
+        # The GPU, a kernel of ours and a step: within a minute, on a GPU that works. Half a lease, where all hangs.
+        first = begun[:begun.index("steps of resnet-50 in bf16")]
+        self.assertLess(len(first), 8)
+        self.assertLessEqual(sum(lists.limit_of(name) for name in first[:3]), 140)
+
+    def test_every_pattern_of_the_order_is_of_a_check(self):
+        for test in ("cuda_library_test", "cuda_device_test", "stream_test", "captured_step_test", "cuda_local_test",
+                     "nccl_world_test", "device_test", "blocks_test"):
+            self.make_test(test)
+        names = self.begun()
+        self.assertEqual([pattern for place, pattern in enumerate(lists.ORDER)
+                          if place not in map(lists.place_of, names)], [])
+        self.assertEqual([name for name in names if lists.place_of(name) == len(lists.ORDER)], [])
+
+    def test_a_sample_of_cases_is_a_check(self):
+        self.program("tests/device_test", 'echo "[       OK ] S.$GTEST_SHARD_INDEX/$GTEST_TOTAL_SHARDS (3 ms)"')
+        _, _, results = self.run_bundle("--only=kernels, a sample")
+        self.assertEqual([each["name"] for each in results["results"]], ["kernels, a sample: S.0/16"])
 
     # A benchmark that writes a row, if it has the flags of one on a GPU.
     ROW = {"model": "m", "precision": "bf16", "batch": 128, "unit": "images/s", "limit_share": 0.5, "peer": "", "best": "",
@@ -148,13 +157,13 @@ END""")
 
     def test_steps_of_models_are_measured(self):
         self.benchmark(self.ROW)
-        with mock.patch.object(programs, "peer_flags", lambda _: []):
+        with mock.patch.object(peers, "flags", lambda _: []):
             code, line, results = self.run_bundle("--only=steps of")
         self.assertEqual((code, line), (0, f"{len(lists.STEPS)} passed, 0 failed"))
         self.assertEqual(results["results"][0]["row"], self.ROW)
         self.assertIn("| m | bf16 | 128 | 900 images/s | 50 % | not measured |  |", table.table(results))
         self.program("bin/benchmark", "exit 0")
-        with mock.patch.object(programs, "peer_flags", lambda _: []):
+        with mock.patch.object(peers, "flags", lambda _: []):
             code, _, results = self.run_bundle("--only=steps of resnet-50")
         self.assertEqual(code, 1)
         self.assertIn("| resnet-50 in bf16 | | | failed: no row: ", table.table(results))
@@ -164,11 +173,11 @@ END""")
         eager = {"name": "eager", "per_s": {"median": 700}, "failure": ""}
         graph = {"name": "graph", "per_s": {"median": 750}, "failure": ""}
         ratio = {"median": 1.2, "low": 1.1, "high": 1.3}
-        python = os.path.join(self.bundle, "bin", "python3")
+        python = os.path.join(self.bundle, "bin", "peer_python")
         self.benchmark(self.ROW | {"peer": "pytorch 2.11", "best": "graph", "others": [eager, graph], "ratio": ratio},
-                       flags=f"--peer=pytorch --peer-forms=eager,graph --peer-python={python} --skip-agreement")
+                       flags=f"--peer=pytorch --peer-python={python} --skip-agreement --peer-forms=eager,graph")
         path = os.path.dirname(python) + ":/usr/bin:/bin"
-        with mock.patch.dict(os.environ, {"PATH": path}), mock.patch.object(programs.sys, "executable", ""):
+        with mock.patch.dict(os.environ, {"PATH": path}), mock.patch.object(peers.sys, "executable", ""):
             code, _, results = self.run_bundle("--only=steps of gnmt")
         self.assertEqual(code, 0, results)
         self.assertIn("| 50 % | 750 (graph) | 1.20 (1.10 to 1.30) |", table.table(results))
@@ -188,12 +197,26 @@ END""")
         self.assertIn("1 failed, 3 were skipped", table.table(results))
         self.assertIn("- two_test: S.c: 1 is not 2", table.table(results))
 
+    def test_the_table_says_what_is_missing(self):
+        self.make_test("one_test", cases=GOOD)
+        _, _, results = self.run_bundle("--only=one_test")
+        with open(os.path.join(self.bundle, "out", "table.txt"), encoding="utf-8") as file:
+            text = file.read()
+        self.assertEqual(text, table.table(results))
+        missing = text.partition("Not run: ")[2]
+        for name in ("train one step", "two processes, replicas", "sanitizer memcheck: kernels"):
+            self.assertIn(name, missing)
+        self.assertNotIn("one_test", missing)
+        for model, precision, _, forms in lists.STEPS:
+            name = lists.name_of_steps(model, precision, forms)
+            self.assertIn(f"| {name.removeprefix('steps of ')} | | | not run | | | |", text)
+
     def test_a_second_call_continues_what_the_first_had_no_time_for(self):
         self.make_test("one_test", cases=GOOD)
         self.make_test("two_test", cases=GOOD)
         checks = mock.patch.object(
-            order, "checks",
-            lambda session, wanted: run_tests(session, (name for name in ("one_test", "two_test") if wanted(name))))
+            order, "checks", lambda _: [Check(name, lambda session, name=name: run_test(session, name, name))
+                                        for name in ("one_test", "two_test")])
         with checks:
             self.run_bundle()
             path = os.path.join(self.bundle, "out", "results.json")
@@ -211,26 +234,32 @@ END""")
             self.assertEqual(self.run_bundle(again=True)[:2], (0, "0 passed, 0 failed"))
             self.assertEqual(self.run_bundle("--only=one_test", again=True)[:2], (1, "1 passed, 1 failed"))
 
-    def test_results_of_another_bundle_or_machine_are_not_mixed(self):
+    def test_results_of_another_bundle_or_gpu_are_set_aside(self):
         self.make_test("one_test", cases=GOOD)
-        self.run_bundle("--only=one_test")
-        with open(os.path.join(self.bundle, "REVISION"), "w", encoding="utf-8") as file:
-            file.write("abc\n")
-        with contextlib.redirect_stderr(io.StringIO()) as said, self.assertRaises(SystemExit) as end:
-            self.run_bundle("--only=one_test", again=True)
-        self.assertEqual(end.exception.code, 2)
-        self.assertIn("results.json: revision is none; expected abc. Choose another folder with --out.", said.getvalue())
+        self.program("bin/nvidia-smi", "echo GPU A, 580.1, 143771 MiB")
+        with mock.patch.dict(os.environ, {"PATH": os.path.join(self.bundle, "bin") + ":/usr/bin:/bin"}):
+            self.run_bundle("--only=one_test")
+            # Another machine of the kind, with another driver.
+            self.program("bin/nvidia-smi", "echo GPU A, 580.2, 143771 MiB")
+            self.assertEqual(len(self.run_bundle("--only=train two", again=True)[2]["results"]), 3)
+            with open(os.path.join(self.bundle, "REVISION"), "w", encoding="utf-8") as file:
+                file.write("abc\n")
+            with contextlib.redirect_stderr(io.StringIO()) as said:
+                self.assertEqual(self.run_bundle("--only=one_test", again=True)[1], "1 passed, 0 failed")
+        self.assertRegex(said.getvalue(), r"the results are of revision none on GPU A, 580.2, .*; kept as .*results-.*json")
+        self.assertEqual(sum(name.startswith("results") for name in os.listdir(os.path.join(self.bundle, "out"))), 2)
 
     def test_limits_are_of_tests_and_of_checks_that_exist(self):
-        names = {name for name, _ in lists.TRAINING + lists.STEPS}
-        self.assertEqual([name for name in lists.LIMITS if name not in names and not name.endswith("_test")], [])
+        names = self.begun()
+        self.assertEqual([name for name in lists.LIMITS if not name.endswith("_test") and name not in names],
+                         ["kernels, a sample"])
 
     def test_results_are_kept_as_they_come(self):
         path = os.path.join(self.bundle, "out", "results.json")
         with contextlib.redirect_stdout(io.StringIO()), \
-                mock.patch.object(losses, "comparisons", side_effect=KeyboardInterrupt), \
+                mock.patch.object(losses, "compare_processes", side_effect=KeyboardInterrupt), \
                 self.assertRaises(KeyboardInterrupt):
-            main(["--out=" + os.path.dirname(path), "--only=train two"], self.bundle)
+            main.main(["--out=" + os.path.dirname(path), "--only=two"], self.bundle)
         with open(path, encoding="utf-8") as file:
             self.assertEqual([r["name"] for r in json.load(file)["results"]], ["train two replicas"])
 

@@ -6,7 +6,7 @@ import re
 import tempfile
 
 from . import lists
-from .results import count
+from .check import FAILED, SKIPPED, Check, result
 from .session import NO_TIME, was_cut_off
 
 
@@ -31,29 +31,32 @@ def finished_cases(output):
         yield name.rstrip(","), outcomes[mark], ""
 
 
-def run_test(session, name):
+def run_test(session, name, program, **variables):
     """The results of one test program; one that crashes is one failure more than its cases say."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "cases.json")
-        code, output, seconds = session.call([session.path("tests", name), "--gtest_output=json:" + path],
-                                             lists.limit_of(name), name)
+        command = [session.path("tests", program), "--gtest_output=json:" + path]
+        code, output, _ = session.call(command, lists.limit_of(name), name, **variables)
         try:
             cases = list(test_cases(path))
         except (OSError, ValueError, KeyError):
             cases = list(finished_cases(output))
-    results = [{"name": name + ": " + case, "outcome": outcome, "detail": detail[:2000]}
-               for case, outcome, detail in cases]
-    failed = any(result["outcome"] == "failed" for result in results)
+    results = [result(name + ": " + case, outcome, detail[:2000]) for case, outcome, detail in cases]
+    failed = any(each["outcome"] == FAILED for each in results)
     if was_cut_off(code, output):
-        results.append({"name": name, "outcome": "skipped", "detail": NO_TIME})
+        results.append(result(name, SKIPPED, NO_TIME))
     elif not results or (code != 0 and not failed):
-        results.append({"name": name, "outcome": "failed", "detail": f"exit code {code}: {output[-2000:]}"})
-    return results, seconds
+        results.append(result(name, FAILED, f"exit code {code}: {output[-2000:]}"))
+    return results
 
 
-def run_tests(session, names):
-    for name in names:
-        found, seconds = run_test(session, name)
-        counts = {o: count(found, o) for o in ("passed", "failed", "skipped")}
-        yield (f"{name}: {counts['passed']} passed, {counts['failed']} failed, {counts['skipped']} skipped, "
-               f"{seconds:.1f} s"), found
+def sample(session, name, program, shards):
+    return run_test(session, name, program, GTEST_TOTAL_SHARDS=str(shards), GTEST_SHARD_INDEX="0")
+
+
+def checks(session):
+    programs = sorted(os.listdir(session.path("tests")))
+    found = [Check(name, lambda session, name=name: run_test(session, name, name)) for name in programs]
+    return found + [Check(name, lambda session, name=name, program=program, shards=shards:
+                          sample(session, name, program, shards))
+                    for name, program, shards in lists.SAMPLES if program in programs]

@@ -3,10 +3,10 @@
 import json
 import os
 import socket
-import subprocess
 import tempfile
 
 from . import lists
+from .check import FAILED, PASSED, SKIPPED, Check, result
 from .session import NO_TIME, last_line
 
 
@@ -33,24 +33,13 @@ def loss_of_one(session, arguments, folder):
 
 def wrong_of_two(session, arguments, report, port):
     """What went wrong in each rank, if anything did."""
-    ranks = []
-    for rank in range(2):
-        variables = session.environment(RANK=str(rank), WORLD_SIZE="2", LOCAL_RANK="0", MASTER_ADDR="127.0.0.1",
-                                        MASTER_PORT=str(port), NCCL_HOSTID=f"rank{rank}")
-        ranks.append(subprocess.Popen(trainer(session, "--report=" + report, *arguments), cwd=session.path("models"),
-                                      env=variables, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                                      errors="replace"))
-    wrong = []
-    for rank, process in enumerate(ranks):
-        try:
-            output, _ = process.communicate(timeout=max(0.1, min(lists.SECONDS, session.left())))
-        except subprocess.TimeoutExpired:
-            process.kill()
-            output, _ = process.communicate()
-        session.keep("rank {} {}".format(rank, " ".join(arguments)), output)
-        if process.returncode != 0:
-            wrong.append(f"rank {rank}: exit code {process.returncode}: {last_line(output)}")
-    return wrong
+    command = trainer(session, "--report=" + report, *arguments)
+    variables = [{"RANK": str(rank), "WORLD_SIZE": "2", "LOCAL_RANK": "0", "MASTER_ADDR": "127.0.0.1",
+                  "MASTER_PORT": str(port), "NCCL_HOSTID": f"rank{rank}"} for rank in range(2)]
+    ranks = session.call_together([(f"rank {rank} " + " ".join(arguments), command, variables[rank])
+                                   for rank in range(2)], lists.SECONDS)
+    return [f"rank {rank}: exit code {code}: {last_line(output)}"
+            for rank, (code, output) in enumerate(ranks) if code != 0]
 
 
 def loss_of_two(session, arguments, folder):
@@ -67,22 +56,26 @@ def compare(session, name, bar, one, other):
     """Two losses, each with what went wrong."""
     for loss, wrong in (one, other):
         if loss is None:
-            cut_off = session.left() <= 0
-            outcome, detail = ("skipped", NO_TIME) if cut_off else ("failed", wrong)
-            return {"name": name, "outcome": outcome, "detail": detail}
+            return result(name, SKIPPED, NO_TIME) if session.left() <= 0 else result(name, FAILED, wrong)
     difference = abs(one[0] - other[0]) / abs(other[0])
     detail = f"losses {one[0]:.6f} and {other[0]:.6f} differ by {difference:.2e}; {bar:.0e} is allowed"
-    return {"name": name, "outcome": "passed" if difference <= bar else "failed", "detail": detail}
+    return result(name, PASSED if difference <= bar else FAILED, detail)
 
 
-def comparisons(session, wanted):
+def compare_processes(session, name, two, one):
     with tempfile.TemporaryDirectory() as folder:
-        for name, two, one in lists.PROCESSES:
-            if wanted(name):
-                graph = "lenet5.pbtxt"
-                yield compare(session, name, 5e-4, loss_of_two(session, [*two, graph], folder),
-                              loss_of_one(session, [*one, graph], folder))
-        for name, bar, arguments, reference in lists.LOSSES:
-            if wanted(name):
-                yield compare(session, name, bar, loss_of_one(session, arguments, folder),
-                              loss_of_one(session, reference, folder))
+        return compare(session, name, 5e-4, loss_of_two(session, [*two, "lenet5.pbtxt"], folder),
+                       loss_of_one(session, [*one, "lenet5.pbtxt"], folder))
+
+
+def compare_losses(session, name, bar, arguments, reference):
+    with tempfile.TemporaryDirectory() as folder:
+        return compare(session, name, bar, loss_of_one(session, arguments, folder),
+                       loss_of_one(session, reference, folder))
+
+
+def checks():
+    for row in lists.PROCESSES:
+        yield Check(row[0], lambda session, row=row: [compare_processes(session, *row)])
+    for row in lists.LOSSES:
+        yield Check(row[0], lambda session, row=row: [compare_losses(session, *row)])

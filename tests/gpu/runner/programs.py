@@ -1,54 +1,47 @@
-"""The trainer and the benchmark, each run once for a check; PyTorch beside the benchmark."""
+"""The trainer and the benchmark, each run once for a check."""
 
 import json
 import os
-import shutil
-import sys
+import tempfile
 
-from . import lists
+from . import lists, peers
+from .check import FAILED, PASSED, SKIPPED, Check, result
 from .session import last_line, was_cut_off
-
-PEER_FORMS = "eager,graph"  # torch.compile takes minutes
-HAS_TORCH = "import sys, torch; print(torch.__version__); sys.exit(not torch.cuda.is_available())"
 
 
 def run_program(session, program, name, arguments):
     command = [session.path("bin", program), arguments[0], "--device=cuda", *arguments[1:]]
     code, output, seconds = session.call(command, lists.limit_of(name), name)
-    outcome = "passed" if code == 0 else "skipped" if was_cut_off(code, output) else "failed"
+    outcome = PASSED if code == 0 else SKIPPED if was_cut_off(code, output) else FAILED
     detail = output[-4000:] if code == 0 else f"exit code {code}: {last_line(output)}"
-    return {"name": name, "outcome": outcome, "detail": detail, "seconds": round(seconds, 3)}
-
-
-def run_trainer(session, name, arguments):
-    return run_program(session, "trainer", name, arguments)
+    return result(name, outcome, detail, seconds=round(seconds, 3))
 
 
 def run_benchmark(session, name, arguments):
     """With the row that it writes."""
-    report = os.path.join(session.out, "row.json")
-    result = run_program(session, "benchmark", name, [*arguments, "--report=" + report])
-    if result["outcome"] == "passed":
-        try:
-            with open(report, encoding="utf-8") as file:
-                (result["row"],) = json.load(file)
-            os.remove(report)
-        except (OSError, ValueError) as error:
-            result |= {"outcome": "failed", "detail": f"no row: {error}"}
-    return result
+    with tempfile.TemporaryDirectory() as folder:
+        report = os.path.join(folder, "row.json")
+        found = run_program(session, "benchmark", name, [*arguments, "--report=" + report])
+        if found["outcome"] == PASSED:
+            try:
+                with open(report, encoding="utf-8") as file:
+                    (found["row"],) = json.load(file)
+            except (OSError, ValueError) as error:
+                found |= {"outcome": FAILED, "detail": f"no row: {error}"}
+    return found
 
 
-def peer_flags(session):
-    """Of the benchmark, so that PyTorch trains beside it; none where no Python has PyTorch for this GPU."""
-    for python in (sys.executable, shutil.which("python3"), shutil.which("python")):
-        if python and session.call([python, "-c", HAS_TORCH], 60, "pytorch")[0] == 0:
-            return ["--peer=pytorch", "--peer-forms=" + PEER_FORMS, "--peer-python=" + python, "--skip-agreement"]
-    return []
+def run_steps(session, name, model, precision, arguments, forms):
+    peer = peers.flags(session)
+    peer += ["--peer-forms=" + forms] if peer else []
+    return run_benchmark(session, name, ["models", "--model=" + model, "--precision=" + precision, *arguments, *peer])
 
 
-def run_programs(session, wanted, run, programs):
-    for name, arguments in programs:
-        if wanted(name):
-            result = run(session, name, arguments)
-            shown = last_line(result["detail"]) if result["outcome"] == "failed" else ""
-            yield f"{name}: {result['outcome']}, {result['seconds']:.1f} s {shown}".rstrip(), [result]
+def checks():
+    for name, arguments in lists.TRAINING:
+        yield Check(name, lambda session, name=name, arguments=arguments:
+                    [run_program(session, "trainer", name, arguments)])
+    for model, precision, arguments, forms in lists.STEPS:
+        name = lists.name_of_steps(model, precision, forms)
+        yield Check(name, lambda session, steps=(name, model, precision, arguments, forms):
+                    [run_steps(session, *steps)])

@@ -7,6 +7,7 @@ import sys
 import tempfile
 
 from . import lists, machine
+from .check import FAILED, PASSED, SKIPPED, Check, result
 from .google_tests import test_cases
 from .session import NO_TIME, was_cut_off
 
@@ -30,27 +31,29 @@ def sanitize(session, program, tool, test, cases):
                    "--gtest_filter=" + cases, "--gtest_output=json:" + path]
         code, output, _ = session.call(command, lists.SANITIZER_SECONDS, f"{tool} {test}")
         if was_cut_off(code, output):
-            return "skipped", NO_TIME
+            return SKIPPED, NO_TIME
         if code != 0:
             said = "errors were found" if code == lists.FOUND_BY_SANITIZER else f"exit code {code}"
-            return "failed", f"{said}: {output.strip()[-2000:]}"
+            return FAILED, f"{said}: {output.strip()[-2000:]}"
         try:
             outcomes = [outcome for _, outcome, _ in test_cases(path)]
         except (OSError, ValueError, KeyError) as error:
-            return "failed", f"no results of the test: {error}"
+            return FAILED, f"no results of the test: {error}"
     if not outcomes:
-        return "failed", f"the test has no cases {cases}"
-    passed = outcomes.count("passed")
-    return ("passed", f"{passed} cases") if passed else ("skipped", "the test skips all its cases on this machine")
+        return FAILED, f"the test has no cases {cases}"
+    passed = outcomes.count(PASSED)
+    return (PASSED, f"{passed} cases") if passed else (SKIPPED, "the test skips all its cases on this machine")
 
 
-def sanitizations(session, wanted, early):
-    program, where = find_sanitizer(), machine.machine(session)
+def run(session, name, tool, test, cases):
+    program, where = find_sanitizer(), machine.gpu(session)
     why_not = machine.NO_GPU if where == machine.NO_GPU else "" if program else "compute-sanitizer is not found"
+    outcome, detail = (SKIPPED, why_not) if why_not else sanitize(session, program, tool, test, cases)
+    return result(name, outcome, detail)
+
+
+def checks():
     for tool in lists.SANITIZERS:
         for what, test, cases in lists.SANITIZED:
-            name = f"sanitizer {tool}: {what}"
-            is_early = tool == lists.SANITIZERS[0] and what in lists.SANITIZED_EARLY
-            if is_early == early and wanted(name):
-                outcome, detail = ("skipped", why_not) if why_not else sanitize(session, program, tool, test, cases)
-                yield {"name": name, "outcome": outcome, "detail": detail}
+            row = (f"sanitizer {tool}: {what}", tool, test, cases)
+            yield Check(row[0], lambda session, row=row: [run(session, *row)])
