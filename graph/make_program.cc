@@ -87,15 +87,15 @@ absl::StatusOr<UpdateLayouts> LayoutsOfUpdates(const Graph& graph, const Strateg
 
 // Everything that is added to the partitioned forward graph: one builder, so that all of it shares its moves.
 absl::StatusOr<Graph> AppendBackward(Graph graph, const Model& model, const Strategy& strategy,
-                                     const OpRegistry& registry) {
+                                     const OpRegistry& registry, GradientNorm norm) {
   LayoutBuilder builder(graph, registry);
   if (graph.loss != kNoValue) {
     ASSIGN_OR_RETURN(const UpdateLayouts updates, LayoutsOfUpdates(graph, strategy));
     ASSIGN_OR_RETURN(const auto gradients, AppendAdjoint(builder, updates));
     ResolveResults(builder);
     ASSIGN_OR_RETURN(const auto by_rows, AppendRowGradients(builder, gradients, updates));
-    RETURN_IF_ERROR(
-        AppendUpdate(builder, gradients, by_rows, model.optimizer, model.learning_rate, graph.Find(kIterationName)));
+    RETURN_IF_ERROR(AppendUpdate(builder, gradients, by_rows, model.optimizer, model.learning_rate,
+                                 graph.Find(kIterationName), norm));
   } else {
     ResolveResults(builder);
   }
@@ -131,8 +131,9 @@ class PassList {
     passes.push_back({"partition", [this, &states](Graph g) { return Partition(g, strategy_, registry_, states); }});
     AddGivenForms(passes);
     AddMixedPrecision(passes);
-    passes.push_back(
-        {"adjoint_and_update", [this](Graph g) { return AppendBackward(std::move(g), model_, strategy_, registry_); }});
+    passes.push_back({"adjoint_and_update", [this](Graph g) {
+                        return AppendBackward(std::move(g), model_, strategy_, registry_, options_.gradient_norm);
+                      }});
     passes.push_back({"drop_unused", [](Graph g) { return DropUnused(g); }});
     passes.push_back({"fuse_moves",
                       [this](Graph g) { return FuseMoves(std::move(g), registry_, strategy_.input_gradients); },
@@ -333,12 +334,13 @@ class ProgramMaker {
     return Add(entry.name, Typed(entry.graph), names, passes_.Evaluation(states_));
   }
 
-  // `results`: the names of the results.
-  absl::Status Add(const std::string& name, Graph forward, const std::vector<std::string>& results,
+  // `results`: the names of the results, but for the one that the update adds.
+  absl::Status Add(const std::string& name, Graph forward, std::vector<std::string> results,
                    const std::vector<Pass>& passes) {
     const PassOptions options{options_.verify_passes, options_.disabled_passes, options_.after_pass};
     ASSIGN_OR_RETURN(Graph made, RunPasses(std::move(forward), passes, name, options));
     if (!program_.entries.empty()) RETURN_IF_ERROR(CheckStates(program_.state_graph(), made));
+    if (ResultsOf(made).size() > results.size()) results.emplace_back(kGradientSquaresName);
     program_.entries.push_back(MakeEntryPoint(name, std::move(made), results));
     return absl::OkStatus();
   }

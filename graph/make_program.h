@@ -16,8 +16,12 @@
 #include "graph/ir/program.h"
 #include "graph/moves/move_bytes.h"
 #include "graph/schedule/machine_speed.h"
+#include "graph/update/gradient_norm.h"
 
 namespace partita {
+
+// The name of the last result of a training step that reports the norm of all gradients: the sum of their squares.
+inline constexpr char kGradientSquaresName[] = "@gradient_squares";
 
 struct ProgramOptions {
   DType floating = DType::kF32;  // the type of all floating values
@@ -33,6 +37,7 @@ struct ProgramOptions {
   // Scalars of the graph of evaluation (graph/passes/prepare_evaluation.h), by name, that it reports after its losses
   // and metrics (graph/sets/find_set_results.h).
   std::vector<std::string> evaluated = {};
+  GradientNorm gradient_norm = GradientNorm::kOmitted;  // whether training steps report it
   GivenForms given = {};  // inputs whose fields have another form than the graph reads, such as bytes
   bool entries = true;    // include the model's entries; false: only its graph's own sizes
   // For ranks in several processes: every step counts the ranks that want to stop (graph/derive/count_votes.h).

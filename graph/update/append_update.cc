@@ -20,13 +20,14 @@ class Update {
  public:
   // `optimizer` is complete.
   Update(LayoutBuilder& builder, const std::map<ValueId, RowGradient>& by_rows, const Optimizer& optimizer,
-         const LearningRate& rate, ValueId iteration)
+         const LearningRate& rate, ValueId iteration, GradientNorm norm)
       : builder_(builder),
         nodes_(builder),
         by_rows_(by_rows),
         optimizer_(optimizer),
         rate_config_(rate),
-        iteration_(iteration) {}
+        iteration_(iteration),
+        norm_(norm) {}
 
   absl::Status Run(const std::map<ValueId, ValueId>& gradients) {
     if (gradients.empty() &&
@@ -37,10 +38,13 @@ class Update {
     for (const auto& [parameter, group] : group_of_) {
       if (!rules_.contains(group)) rules_.emplace(group, RuleOf(group));
     }
-    ASSIGN_OR_RETURN(const auto squares, SumsOfSquares(gradients));
-    RETURN_IF_ERROR(Apply(squares));
+    const auto together = GradientsTogether(gradients);
+    ASSIGN_OR_RETURN(const auto squares, SumsOfSquares(together, /*clipped=*/true));
+    ASSIGN_OR_RETURN(const ValueId all_squares, AllSquares(squares));
+    RETURN_IF_ERROR(Apply(all_squares));
     RETURN_IF_ERROR(GateForward());
     if (gradients.empty()) return absl::OkStatus();
+    RETURN_IF_ERROR(ReportNorm(together, squares, all_squares));
     RETURN_IF_ERROR(Clip(squares));
     RETURN_IF_ERROR(Rate(graph().type(gradients.begin()->second).dtype));
     RETURN_IF_ERROR(Directions(gradients));
@@ -86,29 +90,35 @@ class Update {
     return clipped < 0 ? optimizer_.clip_norm : *optimizer_.groups[static_cast<size_t>(clipped)].clip_norm;
   }
 
-  // Of the gradients of the parameters that are clipped together, where they are clipped, on every rank.
-  absl::StatusOr<std::map<int, ValueId>> SumsOfSquares(const std::map<ValueId, ValueId>& gradients) {
-    std::map<int, std::vector<ScaledGradient>> together;
+  // As ClippedWith says.
+  using Together = std::map<int, std::vector<ScaledGradient>>;
+  Together GradientsTogether(const std::map<ValueId, ValueId>& gradients) const {
+    Together together;
     for (const auto& [parameter, dense] : gradients) {
       const auto rows = by_rows_.find(parameter);
       const ValueId gradient = rows == by_rows_.end() ? dense : rows->second.rows;
       together[ClippedWith(parameter)].push_back({gradient, ScaleOf(parameter)});
     }
+    return together;
+  }
+
+  // Of the gradients that are clipped, or of those that are not, on every rank.
+  absl::StatusOr<std::map<int, ValueId>> SumsOfSquares(const Together& together, bool clipped) {
     std::map<int, ValueId> sums;
-    for (const auto& [clipped, all] : together) {
-      if (NormOf(clipped) <= 0) continue;
-      ASSIGN_OR_RETURN(sums[clipped], nodes_.SumOfSquares(all));
+    for (const auto& [with, all] : together) {
+      if ((NormOf(with) > 0) != clipped) continue;
+      ASSIGN_OR_RETURN(sums[with], nodes_.SumOfSquares(all));
     }
     return sums;
   }
 
-  // Of all that is clipped; kNoValue: nothing is.
+  // kNoValue: there are none.
   absl::StatusOr<ValueId> AllSquares(const std::map<int, ValueId>& squares) {
     if (squares.empty()) return kNoValue;
     if (squares.size() == 1) return squares.begin()->second;
     std::vector<ValueId> all;
     for (const auto& [clipped, sum] : squares) all.push_back(sum);
-    ASSIGN_OR_RETURN(const ValueId sum, nodes_.Add(Role::kAdd, all, {}, "@norm@squares@all"));
+    ASSIGN_OR_RETURN(const ValueId sum, nodes_.Add(Role::kAdd, all, {}, graph().UniqueName("@norm@squares@all")));
     return builder_.MoveTo(sum, Replicated(graph().mesh()), Phase::kUpdate);
   }
 
@@ -135,12 +145,26 @@ class Update {
     return nodes_.Add(Role::kAdd, std::move(losses), {}, "@losses");
   }
 
-  absl::Status Apply(const std::map<int, ValueId>& sums) {
+  absl::Status Apply(ValueId all_squares) {
     ASSIGN_OR_RETURN(const ValueId loss, Losses());
-    ASSIGN_OR_RETURN(ValueId squares, AllSquares(sums));
-    ASSIGN_OR_RETURN(squares, As(loss, squares, "@norm@squares@cast"));
+    ASSIGN_OR_RETURN(const ValueId squares, As(loss, all_squares, "@norm@squares@cast"));
     ASSIGN_OR_RETURN(apply_, nodes_.Add(Role::kAllFinite, {loss, squares}, {}, "@apply"));
     graph().apply = apply_;
+    return absl::OkStatus();
+  }
+
+  // `squares`: of what is clipped, and their sum.
+  absl::Status ReportNorm(const Together& together, std::map<int, ValueId> squares, ValueId all_squares) {
+    const bool all_clipped = squares.size() == together.size();
+    if (norm_ == GradientNorm::kOmitted || (norm_ == GradientNorm::kIfClipped && !all_clipped)) {
+      return absl::OkStatus();
+    }
+    if (!all_clipped) {
+      ASSIGN_OR_RETURN(std::map<int, ValueId> others, SumsOfSquares(together, /*clipped=*/false));
+      squares.merge(others);
+      ASSIGN_OR_RETURN(all_squares, AllSquares(squares));
+    }
+    graph().metrics.push_back(all_squares);
     return absl::OkStatus();
   }
 
@@ -377,6 +401,7 @@ class Update {
   const Optimizer& optimizer_;
   const LearningRate& rate_config_;
   const ValueId iteration_;
+  const GradientNorm norm_;
   ValueId apply_ = kNoValue;
   ValueId rate_ = kNoValue;
   std::map<int, ValueId> clip_;                            // as ClippedWith says; not of those that are not clipped
@@ -392,9 +417,9 @@ class Update {
 
 absl::Status AppendUpdate(LayoutBuilder& builder, const std::map<ValueId, ValueId>& gradients,
                           const std::map<ValueId, RowGradient>& by_rows, const Optimizer& optimizer,
-                          const LearningRate& rate, ValueId iteration) {
+                          const LearningRate& rate, ValueId iteration, GradientNorm norm) {
   ASSIGN_OR_RETURN(const Optimizer complete, CompleteOptimizer(optimizer, builder.registry().optimizers()));
-  return Update(builder, by_rows, complete, rate, iteration).Run(gradients);
+  return Update(builder, by_rows, complete, rate, iteration, norm).Run(gradients);
 }
 
 }  // namespace partita

@@ -23,6 +23,9 @@
 //
 // Clipping scales a gradient before its first phase. The clip norm is summed over all parameters
 // (graph/update/update_nodes.h).
+//
+// A step that reports the norm of all gradients has the sum of their squares as its last metric: of the gradients as
+// they are before they are clipped, with the scales of their groups.
 #ifndef PARTITA_GRAPH_UPDATE_APPEND_UPDATE_H_
 #define PARTITA_GRAPH_UPDATE_APPEND_UPDATE_H_
 
@@ -33,6 +36,7 @@
 #include "graph/derive/layout_builder.h"
 #include "graph/derive/row_gradients.h"
 #include "graph/ir/model.h"
+#include "graph/update/gradient_norm.h"
 
 namespace partita {
 
@@ -47,7 +51,7 @@ std::vector<ValueId> IndexMetrics(const Graph& graph);
 // updates a state and has no gate.
 absl::Status AppendUpdate(LayoutBuilder& builder, const std::map<ValueId, ValueId>& gradients,
                           const std::map<ValueId, RowGradient>& by_rows, const Optimizer& optimizer,
-                          const LearningRate& rate, ValueId iteration);
+                          const LearningRate& rate, ValueId iteration, GradientNorm norm);
 
 }  // namespace partita
 

@@ -79,6 +79,7 @@ ProgramOptions ReadProgramOptions(const RunSpec& spec, const MachineSpeed& speed
   options.mix_precision = spec.execution().precision() == "bf16";
   options.for_gpu = spec.execution().device() == "cuda";
   if (spec.split().has_bucket_bytes()) options.bucket_bytes = spec.split().bucket_bytes();
+  options.gradient_norm = spec.output().gradient_norm() ? GradientNorm::kReported : GradientNorm::kIfClipped;
   options.verify_passes = spec.debug().verify_passes();
   if (spec.debug().has_disable_pass()) {
     const std::vector<std::string> passes = ListOf(spec.debug().disable_pass());

@@ -78,6 +78,7 @@ constexpr Need kNeeds[] = {
     {"", "evaluate-every!=0", "until-accuracy until-loss metrics tensorboard page",
      "it says how often to look whether that is reached, or to record it"},
     {"", "metrics-every!=10", "metrics tensorboard page", "it says how often steps are recorded"},
+    {"", "gradient-norm", "metrics tensorboard page", "it says what is recorded of steps"},
     {"", "save-curve", "until-accuracy until-loss", "the curve has the epochs until that is reached"},
     {"predict", "format!=text", "output=-", "a file has the format that its name ends in"},
     {"launch", "elastic", "max-restarts!=0", "it says how a job is started again"},

@@ -68,6 +68,7 @@ std::string StepLine(const Progress& progress) {
   line["loss"] = progress.loss;
   line["metrics"] = ToJson(progress.metrics);
   line["learning_rate"] = progress.learning_rate;
+  if (progress.gradient_norm) line["gradient_norm"] = *progress.gradient_norm;
   line["samples_per_second"] = progress.samples_per_s;
   line["step_seconds"] = progress.step_ms / 1e3;
   line["memory_bytes"] = progress.memory_bytes;

@@ -56,6 +56,7 @@ void TrainingRecorder::AddStep(const Progress& progress) {
   AddLine(StepLine(progress));
   Scalars scalars = ScalarsOf(progress.loss, progress.metrics, "train");
   scalars.emplace_back("learning_rate", progress.learning_rate);
+  if (progress.gradient_norm) scalars.emplace_back("gradient_norm", *progress.gradient_norm);
   scalars.emplace_back("samples_per_second", progress.samples_per_s);
   AddScalars(progress.step, scalars);
 }

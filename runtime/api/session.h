@@ -35,6 +35,8 @@ class StallWatch;
 struct StepResult {
   double loss = 0;
   std::vector<std::pair<std::string, double>> metrics;  // in the order of the graph
+  // Of all gradients, before they are clipped; none unless the program reports it (ProgramOptions::gradient_norm).
+  std::optional<double> gradient_norm = {};
 };
 
 // The traffic of a group's communicators since the last ResetCounters.

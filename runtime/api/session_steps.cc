@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "graph/make_program.h"
 #include "runtime/api/job/job.h"
 #include "runtime/api/rank/input_stage.h"
 #include "runtime/api/rank/stall_watch.h"
@@ -346,6 +347,8 @@ void Session::ReadResults(const StepInFlight& step, Outcome& outcome) const {
   for (size_t r = losses; r < results; ++r) {
     if (IsPrediction(step.entry)) {
       outcome.predictions.push_back(Copied(ResultPart(step, r)));
+    } else if (point.results[r].name == kGradientSquaresName) {
+      outcome.result.gradient_norm = std::sqrt(ScalarAt(ResultPart(step, r)));
     } else {
       outcome.result.metrics.emplace_back(point.results[r].name, ScalarAt(ResultPart(step, r)));
     }

@@ -3,6 +3,7 @@
 #define PARTITA_RUNTIME_TELEMETRY_PROGRESS_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,6 +20,7 @@ struct Progress {
   int64_t memory_bytes = 0;                                  // of the rank that uses most
   int64_t memory_limit = 0;                                  // of that rank; 0: none, omitted
   std::vector<std::pair<std::string, double>> metrics = {};  // those of the graph, by name
+  std::optional<double> gradient_norm = {};                  // before clipping; none: steps do not report it
 };
 
 // "step=120 epoch=0.31 loss=2.301 accuracy=0.62 lr=1e-3 samples/s=812 step_ms=39.4 mem=7.9/141GiB"; behind the loss

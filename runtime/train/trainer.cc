@@ -37,7 +37,7 @@ class Meter {
   void StartClock() { start_ = Clock::now(); }
 
   void Clear() {
-    seconds_ = loss_ = 0;
+    seconds_ = loss_ = norm_ = 0;
     metrics_.clear();
     steps_ = 0;
   }
@@ -48,6 +48,8 @@ class Meter {
     start_ = now;
     loss_ += result.loss;
     AddShare(result.metrics, 1, metrics_);
+    has_norm_ = result.gradient_norm.has_value();
+    norm_ += result.gradient_norm.value_or(0);
     ++steps_;
     step_ = step;
     epochs_ = epochs;
@@ -62,7 +64,7 @@ class Meter {
     const double steps = static_cast<double>(steps_);
     for (auto& [name, value] : metrics_) value /= steps;
     tell_({step_, epochs_, loss_ / steps, learning_rate_, steps * static_cast<double>(rows_) / seconds_,
-           seconds_ / steps * 1e3, memory_, 0, metrics_});
+           seconds_ / steps * 1e3, memory_, 0, metrics_, has_norm_ ? std::optional(norm_ / steps) : std::nullopt});
     Clear();
   }
 
@@ -74,6 +76,8 @@ class Meter {
   double seconds_ = 0;
   double loss_ = 0;
   Metrics metrics_;
+  bool has_norm_ = false;
+  double norm_ = 0;
   int64_t steps_ = 0;
   int64_t step_ = 0;  // of the last one
   double epochs_ = 0;
@@ -370,11 +374,15 @@ class Run {
 
 // Sums of this program's metrics; of none, where no step was done.
 absl::Status CheckSums(const EntryPoint& entry, const LossSums& sums) {
-  bool same = sums.metrics.size() + 1 == entry.results.size();
-  for (size_t m = 0; same && m < sums.metrics.size(); ++m) same = sums.metrics[m].first == entry.results[m + 1].name;
+  std::vector<std::string> names;
+  for (const EntryResult& result : entry.results) {
+    if (!IsGenerated(result.name)) names.push_back(result.name);
+  }
+  bool same = sums.metrics.size() + 1 == names.size();
+  for (size_t m = 0; same && m < sums.metrics.size(); ++m) same = sums.metrics[m].first == names[m + 1];
   if (same || (sums.steps == 0 && sums.metrics.empty())) return absl::OkStatus();
   return InvalidArgument("the epoch that is gone on with has sums of {} metrics, which are not the {} of this graph",
-                         sums.metrics.size(), entry.results.size() - 1);
+                         sums.metrics.size(), names.size() - 1);
 }
 
 }  // namespace

@@ -33,6 +33,7 @@ RecordedLine Recorded(const Json& line) {
     }
   }
   recorded.learning_rate = NumberIn(line, "learning_rate");
+  recorded.gradient_norm = NumberIn(line, "gradient_norm");
   recorded.samples_per_second = NumberIn(line, "samples_per_second");
   recorded.step_seconds = NumberIn(line, "step_seconds");
   return recorded;
@@ -40,8 +41,9 @@ RecordedLine Recorded(const Json& line) {
 
 RecordedLine MeanOf(const RecordedLine& a, const RecordedLine& b) {
   RecordedLine mean = b;
-  for (double RecordedLine::*const number : {&RecordedLine::loss, &RecordedLine::learning_rate,
-                                             &RecordedLine::samples_per_second, &RecordedLine::step_seconds}) {
+  for (double RecordedLine::*const number :
+       {&RecordedLine::loss, &RecordedLine::learning_rate, &RecordedLine::gradient_norm,
+        &RecordedLine::samples_per_second, &RecordedLine::step_seconds}) {
     mean.*number = (a.*number + b.*number) / 2;
   }
   for (size_t m = 0; m < std::min(a.metrics.size(), b.metrics.size()); ++m) {

@@ -19,7 +19,8 @@ struct RecordedLine {
   int64_t step = 0;
   double epoch = 0, loss = kNone;
   Metrics metrics;
-  double learning_rate = kNone, samples_per_second = kNone, step_seconds = kNone;  // of steps alone
+  // Of steps alone.
+  double learning_rate = kNone, gradient_norm = kNone, samples_per_second = kNone, step_seconds = kNone;
 };
 
 // Takes bounded memory: beyond kMostLines, two neighbours become one with the means of both.

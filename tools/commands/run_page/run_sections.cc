@@ -113,6 +113,7 @@ std::string Charts(const RunHistory& history, const RunFacts& facts) {
     predicted = {"predicted", 1e3 * step->predicted()};
   }
   charts += of_steps("learning rate", "learning rate", [](const RecordedLine& line) { return line.learning_rate; });
+  charts += of_steps("norm of all gradients", "norm", [](const RecordedLine& line) { return line.gradient_norm; });
   charts += of_steps("throughput", "samples/s", [](const RecordedLine& line) { return line.samples_per_second; });
   charts += of_steps(
       "time of a step", "ms", [](const RecordedLine& line) { return 1e3 * line.step_seconds; }, predicted);
@@ -123,8 +124,11 @@ std::string Charts(const RunHistory& history, const RunFacts& facts) {
 std::string LinesTable(const std::string& caption, const std::vector<RecordedLine>& lines,
                        const std::vector<std::string>& metrics, bool of_steps) {
   if (lines.empty()) return "";
+  const bool has_norms =
+      std::ranges::any_of(lines, [](const RecordedLine& l) { return std::isfinite(l.gradient_norm); });
   Rows rows = {{"step", "epoch", "loss"}};
   rows[0].insert(rows[0].end(), metrics.begin(), metrics.end());
+  if (has_norms) rows[0].push_back("gradient norm");
   if (of_steps) rows[0].insert(rows[0].end(), {"learning rate", "samples/s", "time of a step, ms"});
   const size_t every = (lines.size() + kTableRows - 1) / kTableRows;
   for (size_t i = 0; i < lines.size(); ++i) {
@@ -132,6 +136,7 @@ std::string LinesTable(const std::string& caption, const std::vector<RecordedLin
     if (i % every != 0 && i + 1 != lines.size()) continue;
     rows.push_back({fmt::format("{}", line.step), Number(line.epoch), Number(line.loss)});
     for (const std::string& name : metrics) rows.back().push_back(Number(MetricIn(line, name)));
+    if (has_norms) rows.back().push_back(Number(line.gradient_norm));
     if (!of_steps) continue;
     for (const double value : {line.learning_rate, line.samples_per_second, 1e3 * line.step_seconds}) {
       rows.back().push_back(Number(value));

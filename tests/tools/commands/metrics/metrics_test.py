@@ -72,6 +72,21 @@ class MetricsTest(TrainerCase):
         with open(self.path("a"), "rb") as a, open(self.path("b"), "rb") as b:
             self.assertEqual(a.read(), b.read())
 
+    def test_the_norm_of_all_gradients_is_that_of_one_rank(self):
+        rate = ("--schedule=constant", "--learning-rate=0.001")
+        for name, flags in [("plain", []), ("one", ["--gradient-norm"]), ("two", ["--gradient-norm", "--dp=2"]),
+                            ("clipped", [*rate, "--optimizer=sgd,clip_norm=1e9"]),
+                            ("none", [*rate, "--optimizer=sgd,clip_norm=0"])]:
+            self.run_to(20, f"--metrics={name}.jsonl", "--precision=f64", *flags)
+        norms = {name: [line.get("gradient_norm") for line in self.events("step", name + ".jsonl")]
+                 for name in ("one", "two", "clipped", "none")}
+        self.assertEqual(norms["none"], [None, None])
+        self.assertEqual(len(norms["one"]), 2)
+        for one, two in zip(norms["one"], norms["two"]):
+            self.assertGreater(one, 0)
+            self.assertAlmostEqual(one / two, 1, places=9)
+        self.assertTrue(all(norms["clipped"]))
+
     def test_a_run_that_resumes_appends_also_behind_half_a_line(self):
         self.run_to(20, "--metrics=m.jsonl", "--checkpoint=c")
         with open(self.path("m.jsonl"), "a") as file:
@@ -130,6 +145,7 @@ class MetricsTest(TrainerCase):
                 ("m.json has another ending; expected .jsonl", "--metrics=m.json"),
                 ("flag --metrics: none/m.jsonl: there is no folder none", "--metrics=none/m.jsonl"),
                 ("--metrics-every=5 needs --metrics", "--metrics-every=5"),
+                ("--gradient-norm needs --metrics or --tensorboard or --page", "--gradient-norm"),
                 ("metrics-every", "--metrics=m.jsonl", "--metrics-every=0"),
                 ("--evaluate-every=7 needs --until-accuracy or --until-loss or --metrics", "--evaluate-every=7")]:
             with self.subTest(flags=flags):

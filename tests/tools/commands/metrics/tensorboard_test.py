@@ -79,7 +79,8 @@ class TensorboardTest(TrainerCase):
         return found
 
     def test_scalars_are_those_of_the_metrics(self):
-        self.run_to(70, "--tensorboard=t", "--metrics=m.jsonl", "--metrics-every=20", "--evaluate-every=30")
+        self.run_to(70, "--tensorboard=t", "--metrics=m.jsonl", "--metrics-every=20", "--evaluate-every=30",
+                    "--gradient-norm")
         (name,) = self.files()
         self.assertRegex(name, r"^events\.out\.tfevents\.\d{10}\.")
         version, start, *events = self.events(name)
@@ -88,7 +89,7 @@ class TensorboardTest(TrainerCase):
         for event in events:
             self.assertLess(abs(event[1] - time.time()), 300)
         scalars = self.scalars(events)
-        self.assertEqual(sorted(scalars), ["accuracy/test", "accuracy/train", "learning_rate", "loss/test",
+        self.assertEqual(sorted(scalars), ["accuracy/test", "accuracy/train", "gradient_norm", "learning_rate", "loss/test",
                                            "loss/train", "samples_per_second"])
         self.assertEqual(list(scalars["loss/train"]), [20, 40, 60, 70])
         self.assertEqual(list(scalars["accuracy/test"]), [30, 50, 60, 70])
@@ -100,6 +101,7 @@ class TensorboardTest(TrainerCase):
                 self.assertAlmostEqual(scalars["loss/" + of][line["step"]], line["loss"], places=5)
                 self.assertAlmostEqual(scalars["accuracy/" + of][line["step"]], line["metrics"]["accuracy"], places=5)
                 if of == "train":
+                    self.assertAlmostEqual(scalars["gradient_norm"][line["step"]], line["gradient_norm"], places=5)
                     self.assertAlmostEqual(scalars["learning_rate"][line["step"]], line["learning_rate"], places=6)
 
     def test_a_run_that_resumes_adds_a_file(self):

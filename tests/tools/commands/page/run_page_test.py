@@ -33,13 +33,14 @@ class RunPageTest(TrainerCase):
 
     def test_numbers_are_those_of_metrics_and_report(self):
         done = self.run_to(2 * PER_EPOCH, "--metrics=m.jsonl", "--report=r.json", "--evaluate-every=30", "--dp=2",
-                           "--memory=4MiB", "--cluster=two_cores", "--save=s.safetensors", "--checkpoint=c")
+                           "--gradient-norm", "--memory=4MiB", "--cluster=two_cores", "--save=s.safetensors", "--checkpoint=c")
         page, report = self.page(), self.report()
         rows = page.table("Training")
         self.assertEqual(len(rows), 10)
         for row, line in zip(rows, self.lines("step")):
             self.assertEqual(row, {"step": str(line["step"]), "epoch": f"{line['epoch']:.6g}",
                                    "loss": f"{line['loss']:.6g}", "accuracy": f"{line['metrics']['accuracy']:.6g}",
+                                   "gradient norm": f"{line['gradient_norm']:.6g}",
                                    "learning rate": f"{line['learning_rate']:.6g}",
                                    "samples/s": f"{line['samples_per_second']:.6g}",
                                    "time of a step, ms": f"{1e3 * line['step_seconds']:.6g}"})
