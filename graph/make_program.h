@@ -34,8 +34,8 @@ struct ProgramOptions {
   // Values of the forward graph, by name. With any, the program has an entry point `predict`, for each size of the
   // graph, that computes them as evaluation does and has only the inputs that they need.
   std::vector<std::string> predictions = {};
-  // Scalars of the graph of evaluation (graph/passes/prepare_evaluation.h), by name, that it reports after its losses
-  // and metrics (graph/sets/find_set_results.h).
+  // Values of the graph of evaluation (graph/passes/prepare_evaluation.h), by name, that it reports after its losses
+  // and metrics: scalars (graph/sets/find_set_results.h), and behind them values with a row for each sample.
   std::vector<std::string> evaluated = {};
   GradientNorm gradient_norm = GradientNorm::kOmitted;  // whether training steps report it
   GivenForms given = {};  // inputs whose fields have another form than the graph reads, such as bytes

@@ -80,6 +80,7 @@ absl::StatusOr<Program> ProgramOf(const RunSpec& spec, const RunPlan& plan, cons
   options.count_votes = plan.processes && use.votes;
   options.given = use.given;
   options.predictions = use.predictions;
+  options.evaluated = use.evaluated;
   options.after_pass = use.after_pass;
   const bool predicts_only = !use.trains && !use.predictions.empty();
   options.entries = !predicts_only;

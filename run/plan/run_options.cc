@@ -101,9 +101,9 @@ absl::StatusOr<SetResults> SetResultsOf(const Model& model) {
 
 absl::StatusOr<Program> MakeProgramOf(const RunSpec& spec, const Model& model, const Strategy& strategy,
                                       const ProgramOptions& options) {
-  ASSIGN_OR_RETURN(SetResults results, SetResultsOf(model));
+  ASSIGN_OR_RETURN(const SetResults results, SetResultsOf(model));
   ProgramOptions reporting = options;
-  reporting.evaluated = std::move(results.reported);
+  reporting.evaluated.insert(reporting.evaluated.begin(), results.reported.begin(), results.reported.end());
   absl::StatusOr<Program> program = MakeProgram(model, strategy, Ops(), reporting);
   if (program.ok()) return program;
   const std::string split = spec.split().has_strategy() ? " with --strategy=" + spec.split().strategy() : "";

@@ -27,8 +27,8 @@ ProgramOptions ReadProgramOptions(const RunSpec& spec, const MachineSpeed& speed
 // How results of the model's evaluation follow from those of batches.
 absl::StatusOr<SetResults> SetResultsOf(const Model& model);
 
-// MakeProgram of the graph that the command's argument names, whose evaluation reports what SetResultsOf asks for;
-// errors name that file, and the strategy's.
+// MakeProgram of the graph that the command's argument names, whose evaluation reports what SetResultsOf asks for and
+// behind it what the options do; errors name that file, and the strategy's.
 absl::StatusOr<Program> MakeProgramOf(const RunSpec& spec, const Model& model, const Strategy& strategy,
                                       const ProgramOptions& options);
 

@@ -37,6 +37,8 @@ struct StepResult {
   std::vector<std::pair<std::string, double>> metrics;  // in the order of the graph
   // Of all gradients, before they are clipped; none unless the program reports it (ProgramOptions::gradient_norm).
   std::optional<double> gradient_norm = {};
+  // What evaluation reports that are no scalars (ProgramOptions::evaluated), whole, in their order.
+  std::vector<HostTensor> values = {};
 };
 
 // The traffic of a group's communicators since the last ResetCounters.

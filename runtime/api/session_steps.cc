@@ -349,6 +349,8 @@ void Session::ReadResults(const StepInFlight& step, Outcome& outcome) const {
       outcome.predictions.push_back(Copied(ResultPart(step, r)));
     } else if (point.results[r].name == kGradientSquaresName) {
       outcome.result.gradient_norm = std::sqrt(ScalarAt(ResultPart(step, r)));
+    } else if (!point.graph.type(point.results[r].value).shape.empty()) {
+      outcome.result.values.push_back(Copied(ResultPart(step, r)));
     } else {
       outcome.result.metrics.emplace_back(point.results[r].name, ScalarAt(ResultPart(step, r)));
     }

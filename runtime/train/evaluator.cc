@@ -182,7 +182,7 @@ absl::Status CheckTraffic(const Session& session, const EntrySteps& steps) {
 
 absl::StatusOr<std::optional<Evaluation>> EvaluateSet(Session& session, const SetResults& results,
                                                       std::shared_ptr<const BatchSource> source,
-                                                      const std::atomic<int>* stop) {
+                                                      const std::atomic<int>* stop, const TakeValues& take_values) {
   const EntryPoint& entry = *session.program().Find(kEvaluateEntry);
   RETURN_IF_ERROR(CheckLastBatch(entry, results, *source));
   const auto start = std::chrono::steady_clock::now();
@@ -192,8 +192,9 @@ absl::StatusOr<std::optional<Evaluation>> EvaluateSet(Session& session, const Se
   const auto take = [&](const WalkedBatch& batch) -> absl::Status {
     ASSIGN_OR_RETURN(const StepResult step, session.Finish());
     ++evaluation.steps[batch.entry];
-    sums.Add(batch.entry, source->samples_of(batch.number), ReportedBy(step));
-    return absl::OkStatus();
+    const int64_t samples = source->samples_of(batch.number);
+    sums.Add(batch.entry, samples, ReportedBy(step));
+    return take_values ? take_values(batch.number * source->batch_rows(), samples, step.values) : absl::OkStatus();
   };
   ASSIGN_OR_RETURN(const bool whole, WalkSet(session, kEvaluateEntry, source, stop, take));
   if (!whole) return std::nullopt;

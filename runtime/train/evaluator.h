@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -28,6 +29,11 @@ struct Evaluation {
   EntrySteps steps = {};
 };
 
+// Takes what a batch of evaluation reports beside scalars (StepResult::values). The first `samples` rows are those of
+// the set from `first` on, in the order of the walk; others only fill the batch up. An error ends the evaluation: all
+// processes must return alike.
+using TakeValues = std::function<absl::Status(int64_t first, int64_t samples, const std::vector<HostTensor>& values)>;
+
 // Collective. Loss and metrics of the whole set `source` (of BatchMode::kEvaluation), by the terms of `results`: each
 // is what the graph would compute for the set as one batch; a sum without a divisor is the total over the set. A result
 // with an undecided term is the mean over batches, weighted by their samples. Empty if `*stop` (may be null) became
@@ -35,7 +41,8 @@ struct Evaluation {
 // the counted bytes differ from the predicted ones.
 absl::StatusOr<std::optional<Evaluation>> EvaluateSet(Session& session, const SetResults& results,
                                                       std::shared_ptr<const BatchSource> source,
-                                                      const std::atomic<int>* stop);
+                                                      const std::atomic<int>* stop,
+                                                      const TakeValues& take_values = nullptr);
 
 // kInvalidArgument: the last batch of `source` has padding rows or places, and a result of the evaluation entry point
 // would count them, because it does not weigh them or its samples influence each other. The error names the node.

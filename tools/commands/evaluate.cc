@@ -9,7 +9,6 @@
 #include "runtime/base/files.h"
 #include "runtime/base/status.h"
 #include "runtime/train/evaluator.h"
-#include "runtime/train/predictor.h"
 #include "runtime/train/stop_vote.h"
 #include "tools/commands/commands.h"
 #include "tools/commands/output/report.h"
@@ -30,11 +29,8 @@ absl::StatusOr<std::optional<Classifier>> ClassifierFor(const RunSpec& spec, con
   return FlagError("flag --confusion: {}: {}", spec.model().graph(), std::string(classifier.status().message()));
 }
 
-absl::StatusOr<Confusion> ConfusionOf(const Classifier& classifier, const Predictions& predictions,
-                                      const TrainingData& data) {
-  const std::vector<std::string> none;
-  return CountConfusion(classifier, predictions[0], predictions[1],
-                        data.preprocessing ? data.preprocessing->class_names : none);
+Confusion NoConfusion(const Classifier& classifier, const TrainingData& data) {
+  return NoConfusion(classifier, data.preprocessing ? data.preprocessing->class_names : std::vector<std::string>());
 }
 
 absl::StatusOr<int> RunEvaluate(const ContextOf<RunSpec>& context) {
@@ -52,16 +48,21 @@ absl::StatusOr<int> RunEvaluate(const ContextOf<RunSpec>& context) {
                                .sizes = SizesOf(model)};
   ASSIGN_OR_RETURN(const TrainingData data, ReadData(spec, model.graph, request));
   if (beginning) RETURN_IF_ERROR(CheckImages(*beginning, data));
-  std::vector<std::string> predicted;
-  if (classifier) predicted = {classifier->logits, classifier->labels};
-  ASSIGN_OR_RETURN(Program program, ProgramOf(spec, plan, {.given = GivenFormsOf(data), .predictions = predicted}));
+  std::vector<std::string> classified;
+  if (classifier) classified = {classifier->logits, classifier->labels};
+  ASSIGN_OR_RETURN(Program program, ProgramOf(spec, plan, {.given = GivenFormsOf(data), .evaluated = classified}));
   ASSIGN_OR_RETURN(const SetResults results, SetResultsOf(model));
   RETURN_IF_ERROR(CheckLastBatch(*program.Find(kEvaluateEntry), results, *data.test));
   ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
                    StartSession(spec, plan, data, std::move(program), std::move(loaded), {EndProcess}));
   RETURN_IF_ERROR(WarnOfAnotherGraph(spec, *session));
   const StopSignals signals;
-  ASSIGN_OR_RETURN(const auto evaluation, EvaluateSet(*session, results, data.test, &signals.flag()));
+  std::optional<Confusion> confusion;
+  if (classifier) confusion = NoConfusion(*classifier, data);
+  const TakeValues count = [&](int64_t first, int64_t samples, const std::vector<HostTensor>& values) {
+    return confusion ? AddRows(*classifier, {first, samples, values[0], values[1]}, *confusion) : absl::OkStatus();
+  };
+  ASSIGN_OR_RETURN(const auto evaluation, EvaluateSet(*session, results, data.test, &signals.flag(), count));
   ReportProto report = BeginReport("evaluate", spec, model.name, plan.graph_hash, *session);
   report.set_left_out_files(data.left_out_files());
   report.set_decode_memory_bytes(data.decode_bytes);
@@ -72,24 +73,16 @@ absl::StatusOr<int> RunEvaluate(const ContextOf<RunSpec>& context) {
     RETURN_IF_ERROR(AddTraffic(*session, kEvaluateEntry, traffic, evaluation->steps, report));
     AddEvaluation(evaluation->loss, evaluation->metrics, AccuraciesOf(model.graph), report);
   }
-  std::optional<Predictions> predictions;
-  if (evaluation && classifier) {
-    ASSIGN_OR_RETURN(predictions, PredictSet(*session, data.test, &signals.flag()));
-  }
-  const bool finished = evaluation && (predictions || !classifier);
-  report.set_outcome(finished ? "finished" : "interrupted");
-  std::optional<Confusion> confusion;
-  if (predictions && Speaks(*session)) {
-    ASSIGN_OR_RETURN(confusion, ConfusionOf(*classifier, *predictions, data));
-    AddClasses(*confusion, report);
-  }
+  report.set_outcome(evaluation ? "finished" : "interrupted");
+  const bool writes_confusion = evaluation && confusion && Speaks(*session);
+  if (writes_confusion) AddClasses(*confusion, report);
   ASSIGN_OR_RETURN(const int stopped_by, VoteToStop(*session, &signals.flag()));
   const FinishWriting finish;
   PrintReport(report, spec, out);
   if (spec.output().format() == "text") PrintClasses(report, out);
-  if (confusion) RETURN_IF_ERROR(WriteFileAtomically(spec.output().confusion(), PrintConfusion(*confusion)));
+  if (writes_confusion) RETURN_IF_ERROR(WriteFileAtomically(spec.output().confusion(), PrintConfusion(*confusion)));
   if (Speaks(*session)) RETURN_IF_ERROR(SaveReport(report, spec));
-  return finished ? static_cast<int>(kExitFinished) : ExitCodeOfSignal(stopped_by);
+  return evaluation ? static_cast<int>(kExitFinished) : ExitCodeOfSignal(stopped_by);
 }
 
 }  // namespace

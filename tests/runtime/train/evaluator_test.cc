@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <tuple>
 
 #include "graph/ir/generated_name.h"
@@ -202,6 +203,76 @@ TEST(EvaluateSet, CountsEverySampleOnceInAnyBatch) {
     EXPECT_NEAR(*MetricOf(evaluations.back().metrics, "accuracy"), *MetricOf(evaluations[0].metrics, "accuracy"), 1e-6);
   }
   EXPECT_GT(evaluations[0].loss, 0);
+}
+
+// Counts the rows that are read of a set.
+class CountedSet : public BatchSource {
+ public:
+  explicit CountedSet(std::shared_ptr<const BatchSource> set) : set_(std::move(set)) {}
+  const std::vector<Field>& fields() const override { return set_->fields(); }
+  int64_t samples() const override { return set_->samples(); }
+  int64_t batch_rows() const override { return set_->batch_rows(); }
+  int64_t batches_per_epoch() const override { return set_->batches_per_epoch(); }
+  int64_t read() const { return read_; }
+
+ private:
+  absl::Status FillChecked(int64_t batch, Rows rows, const FieldBuffers& out) const override {
+    read_ += rows.size();
+    return set_->Fill(batch, rows, out);
+  }
+
+  const std::shared_ptr<const BatchSource> set_;
+  mutable std::atomic<int64_t> read_{0};
+};
+
+// In one walk, whose rows are those that predictions have and whose results are those without them.
+TEST(EvaluateSet, ReportsValuesOfEverySampleInTheSameWalk) {
+  const std::vector<std::string> values = {"classifier/bias", "labels"};
+  for (const auto& [batch, data, model] : {std::tuple{5, 1, 1}, {8, 2, 1}, {7, 3, 1}, {8, 1, 2}}) {
+    SCOPED_TRACE(testing::Message() << batch << " samples on " << data << " x " << model);
+    Fixture plain = Make(batch, data, model, values), fixture = Make(batch, data, model);
+    const Strategy strategy = DataModelStrategy(fixture.model.graph, data, model).value();
+    SessionOptions options;
+    options.threads_per_rank = 1;
+    fixture.session =
+        Session::Start(
+            MakeProgram(fixture.model, strategy, Ops(), {.evaluated = values, .verify_passes = true}).value(), options)
+            .value();
+    const auto once = std::make_shared<CountedSet>(plain.data.test);
+    const auto set = std::make_shared<CountedSet>(fixture.data.test);
+    const Evaluation expected = *EvaluateSet(*plain.session, plain.data.set_results, once, nullptr).value();
+    const int64_t rows_of_a_walk = once->read();
+    const Predictions predictions = **PredictSet(*plain.session, plain.data.test, nullptr);
+    int64_t next = 0;
+    std::vector<std::vector<char>> rows(values.size());
+    const TakeValues take = [&](int64_t first, int64_t samples, const std::vector<HostTensor>& reported) {
+      EXPECT_EQ(first, next);
+      next += samples;
+      for (size_t v = 0; v < rows.size(); ++v) {
+        const auto bytes = static_cast<int64_t>(reported[v].bytes.size()) / reported[v].shape[0] * samples;
+        rows[v].insert(rows[v].end(), reported[v].bytes.begin(), reported[v].bytes.begin() + bytes);
+      }
+      return absl::OkStatus();
+    };
+    const Evaluation evaluation = *EvaluateSet(*fixture.session, fixture.data.set_results, set, nullptr, take).value();
+    EXPECT_EQ(set->read(), rows_of_a_walk);
+    EXPECT_EQ(next, kTestSamples);
+    EXPECT_EQ(evaluation.loss, expected.loss);
+    EXPECT_EQ(evaluation.metrics, expected.metrics);
+    for (size_t v = 0; v < rows.size(); ++v) EXPECT_EQ(rows[v], predictions[v].bytes) << values[v];
+  }
+}
+
+TEST(EvaluateSet, EndsWithTheErrorOfWhoTakesValues) {
+  Fixture fixture = Make(8, 1, 1);
+  int batches = 0;
+  const TakeValues refuse = [&](int64_t, int64_t, const std::vector<HostTensor>& values) {
+    EXPECT_TRUE(values.empty());
+    return ++batches == 2 ? absl::InvalidArgumentError("enough") : absl::OkStatus();
+  };
+  const auto refused = EvaluateSet(*fixture.session, fixture.data.set_results, fixture.data.test, nullptr, refuse);
+  EXPECT_EQ(refused.status(), absl::InvalidArgumentError("enough"));
+  EXPECT_EQ(batches, 2);
 }
 
 // Predictions of a model under several splits, and what they say of the labels.

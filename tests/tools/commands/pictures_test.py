@@ -144,6 +144,8 @@ class Pictures(TrainerCase):
         self.learn()
         evaluate = ("evaluate", f"--data={self.data}", "--batch=16", "--load=model.safetensors", "--report=e.json", MLP)
         plain = self.call(*evaluate).stdout
+        with open(self.path("e.json")) as file:
+            without = json.load(file)
         done = self.call(*evaluate, "--confusion=c.csv")
         self.assertTrue(done.stdout.startswith(plain.split("memory")[0]))
         with open(self.path("c.csv"), newline="") as file:
@@ -153,6 +155,8 @@ class Pictures(TrainerCase):
         counts = [[int(number) for number in row[1:]] for row in rows]
         with open(self.path("e.json")) as file:
             report = json.load(file)
+        for result in ("test_loss", "test_accuracy"):
+            self.assertEqual(report[result], without[result])
         samples = sum(map(sum, counts))
         self.assertAlmostEqual(sum(counts[c][c] for c in range(10)) / samples, report["test_accuracy"], places=6)
         for c, entry in enumerate(report["classes"]):

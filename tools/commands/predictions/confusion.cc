@@ -42,29 +42,33 @@ absl::StatusOr<Classifier> ClassifierOf(const Graph& forward) {
     return InvalidArgument("value '{}' is {}; a confusion matrix is of [samples, classes] with at most {} classes",
                            forward.value(node->inputs[0]).name, ToString(shape), kMostClasses);
   }
-  Classifier classifier{forward.value(node->inputs[0]).name, forward.value(node->inputs[1]).name, std::nullopt};
+  Classifier classifier{forward.value(node->inputs[0]).name, forward.value(node->inputs[1]).name, shape[1],
+                        std::nullopt};
   if (node->attributes.Has("ignore_index")) classifier.ignored = node->attributes.Int("ignore_index");
   return classifier;
 }
 
-absl::StatusOr<Confusion> CountConfusion(const Classifier& classifier, const HostTensor& logits,
-                                         const HostTensor& labels, const std::vector<std::string>& class_names) {
-  RETURN_IF_ERROR(CheckWritable(logits, classifier.logits));
-  const int64_t classes = logits.shape[1];
+Confusion NoConfusion(const Classifier& classifier, const std::vector<std::string>& class_names) {
   Confusion confusion;
-  for (int64_t c = 0; c < classes; ++c) confusion.classes.push_back(ClassName(c, class_names));
-  confusion.counts.assign(static_cast<size_t>(classes), std::vector<int64_t>(static_cast<size_t>(classes)));
-  for (int64_t r = 0; r < logits.shape[0]; ++r) {
-    const auto label = static_cast<int64_t>(NumbersOfRow(labels, r)[0]);
+  for (int64_t c = 0; c < classifier.classes; ++c) confusion.classes.push_back(ClassName(c, class_names));
+  const auto classes = static_cast<size_t>(classifier.classes);
+  confusion.counts.assign(classes, std::vector<int64_t>(classes));
+  return confusion;
+}
+
+absl::Status AddRows(const Classifier& classifier, const ClassifiedRows& rows, Confusion& confusion) {
+  RETURN_IF_ERROR(CheckWritable(rows.logits, classifier.logits));
+  for (int64_t r = 0; r < rows.count; ++r) {
+    const auto label = static_cast<int64_t>(NumbersOfRow(rows.labels, r)[0]);
     if (classifier.ignored == label) continue;
-    if (label < 0 || label >= classes) {
-      return InvalidArgument("value '{}' of sample {} is {}; expected 0 to {}", classifier.labels, r, label,
-                             classes - 1);
+    if (label < 0 || label >= classifier.classes) {
+      return InvalidArgument("value '{}' of sample {} is {}; expected 0 to {}", classifier.labels, rows.first + r,
+                             label, classifier.classes - 1);
     }
-    const std::vector<double> row = NumbersOfRow(logits, r);
+    const std::vector<double> row = NumbersOfRow(rows.logits, r);
     ++confusion.counts[static_cast<size_t>(label)][static_cast<size_t>(std::ranges::max_element(row) - row.begin())];
   }
-  return confusion;
+  return absl::OkStatus();
 }
 
 std::string PrintConfusion(const Confusion& confusion) {

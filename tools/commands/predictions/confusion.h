@@ -18,6 +18,7 @@ namespace partita {
 // The values that a classifier's accuracy or loss compares.
 struct Classifier {
   std::string logits, labels;
+  int64_t classes = 0;
   std::optional<int64_t> ignored;  // samples of this label do not count
 };
 
@@ -30,9 +31,18 @@ struct Confusion {
   std::vector<std::vector<int64_t>> counts;  // samples, by their class and then by the class they were taken for
 };
 
-// `logits` [samples, classes], `labels` [samples]; of equal logits the lower class is taken, as in the accuracy.
-absl::StatusOr<Confusion> CountConfusion(const Classifier& classifier, const HostTensor& logits,
-                                         const HostTensor& labels, const std::vector<std::string>& class_names);
+// Of no sample so far.
+Confusion NoConfusion(const Classifier& classifier, const std::vector<std::string>& class_names);
+
+// Samples of a set, from `first` on.
+struct ClassifiedRows {
+  int64_t first = 0, count = 0;
+  const HostTensor& logits;  // [at least `count`, classes]
+  const HostTensor& labels;  // [the same]
+};
+
+// Counts each of them. Of equal logits the lower class is taken, as in the accuracy. kInvalidArgument: a label is none.
+absl::Status AddRows(const Classifier& classifier, const ClassifiedRows& rows, Confusion& confusion);
 
 // A line for each class of the samples and a column for each class they were taken for.
 std::string PrintConfusion(const Confusion& confusion);

@@ -27,7 +27,10 @@ HostTensor Tensor(DType dtype, const Shape& shape, const std::vector<T>& values)
 Confusion Example() {
   const HostTensor logits = Tensor<float>(DType::kF32, {5, 3}, {2, 1, 0, 0, 1, 0, 3, 3, 0, 0, 1, 0, 9, 0, 0});
   const HostTensor labels = Tensor<int32_t>(DType::kI32, {5}, {0, 1, 1, 2, -1});
-  return *CountConfusion({"logits", "labels", -1}, logits, labels, {"a", "b,c"});
+  const Classifier classifier{"logits", "labels", 3, -1};
+  Confusion confusion = NoConfusion(classifier, {"a", "b,c"});
+  EXPECT_TRUE(AddRows(classifier, {0, 5, logits, labels}, confusion).ok());
+  return confusion;
 }
 
 TEST(Confusion, CountsByClassAndByWhatItIsTakenFor) {
@@ -55,8 +58,19 @@ TEST(Confusion, PrecisionAndRecallAreThoseOfTheCounts) {
 
 TEST(Confusion, ALabelThatIsNoClassIsNamed) {
   const HostTensor logits = Tensor<float>(DType::kF32, {1, 2}, {0, 1});
-  const auto refused = CountConfusion({"logits", "labels", {}}, logits, Tensor<int32_t>(DType::kI32, {1}, {2}), {});
-  EXPECT_EQ(std::string(refused.status().message()), "value 'labels' of sample 0 is 2; expected 0 to 1");
+  const Classifier classifier{"logits", "labels", 2, {}};
+  Confusion confusion = NoConfusion(classifier, {});
+  const absl::Status refused = AddRows(classifier, {40, 1, logits, Tensor<int32_t>(DType::kI32, {1}, {2})}, confusion);
+  EXPECT_EQ(std::string(refused.message()), "value 'labels' of sample 40 is 2; expected 0 to 1");
+}
+
+TEST(Confusion, RowsThatFillABatchUpDoNotCount) {
+  const Classifier classifier{"logits", "labels", 2, {}};
+  Confusion confusion = NoConfusion(classifier, {});
+  const HostTensor logits = Tensor<float>(DType::kF32, {3, 2}, {0, 1, 1, 0, 1, 0});
+  const HostTensor labels = Tensor<int32_t>(DType::kI32, {3}, {1, 1, 0});
+  for (const int64_t rows : {3, 1}) EXPECT_TRUE(AddRows(classifier, {0, rows, logits, labels}, confusion).ok());
+  EXPECT_EQ(confusion.counts, (std::vector<std::vector<int64_t>>{{1, 0}, {1, 2}}));
 }
 
 Model Parsed(const std::string& rest) {
@@ -79,6 +93,7 @@ TEST(Classifier, IsWhatTheAccuracyOrTheLossCompares) {
   ASSERT_TRUE(by_loss.ok()) << by_loss.status();
   EXPECT_EQ(by_loss->logits, "logits");
   EXPECT_EQ(by_loss->labels, "y");
+  EXPECT_EQ(by_loss->classes, 5);
   EXPECT_EQ(by_loss->ignored, std::nullopt);
   const auto by_metric =
       ClassifierOf(Parsed(loss + "nodes { name: \"a\" op: \"accuracy\" inputs: \"logits\" inputs: \"y\""
