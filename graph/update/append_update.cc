@@ -160,7 +160,7 @@ class Update {
       return absl::OkStatus();
     }
     if (!all_clipped) {
-      ASSIGN_OR_RETURN(std::map<int, ValueId> others, SumsOfSquares(together, /*clipped=*/false));
+      ASSIGN_OR_RETURN(auto others, SumsOfSquares(together, /*clipped=*/false));
       squares.merge(others);
       ASSIGN_OR_RETURN(all_squares, AllSquares(squares));
     }

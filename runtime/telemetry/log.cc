@@ -48,7 +48,7 @@ void Install(spdlog::level::level_enum level, LogFormat format) {
   auto logger = std::make_shared<spdlog::logger>("", std::make_shared<spdlog::sinks::stderr_color_sink_mt>(colour));
   logger->set_level(level);
   // On a terminal a line takes the place of the progress bar (progress_bar.h).
-  logger->set_pattern(std::string(ProgressBar::HasTerminal() ? kClearLine : "") + "%H:%M:%S.%e %^%l%$ %v");
+  logger->set_pattern(std::string(ProgressBar::HasTerminal() ? kClearBelow : "") + "%H:%M:%S.%e %^%l%$ %v");
   if (format == LogFormat::kJson) logger->set_formatter(std::make_unique<JsonFormatter>());
   logger->flush_on(spdlog::level::trace);
   spdlog::set_default_logger(std::move(logger));

@@ -11,11 +11,16 @@
 namespace partita {
 namespace {
 
-size_t Columns() {
-  constexpr size_t kUsual = 80;
-  winsize size{};
-  const bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
-  return known ? size.ws_col : kUsual;
+// As the locale's variables say.
+PlotDots DotsOfTerminal() {
+  for (const char* const name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    const char* const value = std::getenv(name);
+    if (value == nullptr || *value == '\0') continue;
+    const std::string_view locale = value;
+    const bool is_utf8 = locale.ends_with("UTF-8") || locale.ends_with("utf8") || locale.ends_with("utf-8");
+    return is_utf8 ? PlotDots::kBraille : PlotDots::kAscii;
+  }
+  return PlotDots::kAscii;
 }
 
 // A terminal that is gone is no reason to end a training.
@@ -49,6 +54,30 @@ std::string FormatProgressBar(const Progress& progress, int64_t steps, double se
   return fmt::format("[{}>{}] {}", std::string(done, '='), std::string(length - done, ' '), text.substr(1));
 }
 
+std::string ProgressBlock(const std::string& bar, const std::vector<std::string>& below, bool anew) {
+  if (below.empty()) return kClearBelow + bar;
+  constexpr char kClearRest[] = "\x1b[K";
+  std::string text = anew ? kClearBelow : "\r";
+  text += bar + kClearRest;
+  for (const std::string& line : below) text += "\r\n" + line + kClearRest;
+  return text + fmt::format("\x1b[{}A\r", below.size());
+}
+
+ProgressBar::Size ProgressBar::TerminalSize() {
+  Size size;
+  winsize known{};
+  if (ioctl(STDERR_FILENO, TIOCGWINSZ, &known) != 0) return size;
+  if (known.ws_col > 0) size.columns = known.ws_col;
+  if (known.ws_row > 0) size.rows = known.ws_row;
+  return size;
+}
+
+// None that would scroll the bar away.
+std::vector<std::string> ProgressBar::CurveLines(const Size& size) const {
+  if (!has_curves_ || size.rows < ProgressCurves::kLines + 2) return {};
+  return curves_.Lines(size.columns - 1, DotsOfTerminal());
+}
+
 bool ProgressBar::HasTerminal() {
   const char* const kind = std::getenv("TERM");
   return isatty(STDERR_FILENO) == 1 && kind != nullptr && *kind != '\0' && std::string_view(kind) != "dumb";
@@ -63,13 +92,24 @@ void ProgressBar::Show(const Progress& progress) {
   const auto since = static_cast<double>(progress.step - first_step_);
   const double seconds = std::chrono::duration<double>(now - first_time_).count();
   const double left = since > 0 ? seconds / since * static_cast<double>(steps_ - progress.step) : -1;
-  WriteToTerminal(kClearLine + FormatProgressBar(progress, steps_, left, Columns() - 1));
+  if (has_curves_) curves_.Add(progress);
+  const Size size = TerminalSize();
+  const std::string bar = FormatProgressBar(progress, steps_, left, size.columns - 1);
+  WriteToTerminal(ProgressBlock(bar, CurveLines(size), !(size == size_)));
+  size_ = size;
   shown_ = true;
 }
 
 void ProgressBar::Clear() {
-  if (shown_) WriteToTerminal(kClearLine);
+  if (shown_) WriteToTerminal(kClearBelow);
   shown_ = false;
+}
+
+void ProgressBar::Finish() {
+  Clear();
+  std::string text;
+  for (const std::string& line : CurveLines(TerminalSize())) text += line + "\r\n";
+  WriteToTerminal(text);
 }
 
 }  // namespace partita

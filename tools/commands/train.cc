@@ -118,9 +118,10 @@ absl::StatusOr<int> RunTrain(const ContextOf<RunSpec>& context) {
   std::ostream& out = speaks ? context.out : Silence();
   TrainingOptions& options = run->options();
   options.stop = &signals.flag();
-  ProgressBar bar(PlannedSteps(options, run->data().training->batches_per_epoch()));
-  const bool shows_bar =
-      ProgressBar::HasTerminal() && spdlog::should_log(spdlog::level::info) && spec.output().log_format() == "text";
+  const std::string& shown = spec.output().progress();
+  ProgressBar bar(PlannedSteps(options, run->data().training->batches_per_epoch()), /*has_curves=*/shown == "curves");
+  const bool shows_bar = shown != "lines" && ProgressBar::HasTerminal() && spdlog::should_log(spdlog::level::info) &&
+                         spec.output().log_format() == "text";
   if (shows_bar) options.progress_seconds = kBarSeconds;
   options.on_progress = [&](const Progress& progress) {
     if (!speaks) return;
@@ -156,7 +157,7 @@ absl::StatusOr<int> RunTrain(const ContextOf<RunSpec>& context) {
     bar.Clear();
     spdlog::info("{}", line);
   }));
-  bar.Clear();
+  bar.Finish();
   if (end.is_saved && end.saved.ok() && spec.output().has_trace() && speaks) {
     end.saved = SaveTimeline(session, spec.output().trace());
   }

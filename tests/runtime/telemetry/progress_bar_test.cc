@@ -30,6 +30,13 @@ TEST(ProgressBar, FitsItsTerminal) {
   EXPECT_EQ(FormatProgressBar(At(420), 1000, 12, 80)[0], '[');
 }
 
+// Without a clearing of the whole, which would flicker, and back to the beginning of the bar.
+TEST(ProgressBlock, IsDrawnOverTheOneBefore) {
+  EXPECT_EQ(ProgressBlock("bar", {"a", "b"}, /*anew=*/false), "\rbar\x1b[K\r\na\x1b[K\r\nb\x1b[K\x1b[2A\r");
+  EXPECT_EQ(ProgressBlock("bar", {"a"}, /*anew=*/true), "\r\x1b[Jbar\x1b[K\r\na\x1b[K\x1b[1A\r");
+  EXPECT_EQ(ProgressBlock("bar", {}, /*anew=*/false), "\r\x1b[Jbar");
+}
+
 TEST(ProgressBar, TellsTimeAsPeopleDo) {
   EXPECT_EQ(FormatDuration(0.2), "0:00");
   EXPECT_EQ(FormatDuration(59.6), "1:00");

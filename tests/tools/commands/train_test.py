@@ -138,8 +138,8 @@ class TrainTest(TrainerCase):
 
     def test_a_terminal_has_a_progress_bar(self):
         shown = self.train_on_terminal()
-        self.assertRegex(shown, r"^\r\x1b\[K\[=*> *\] +\d+ %  step \d+/50  loss ")
-        self.assertTrue(shown.endswith("\r\x1b[K"), "it is cleared")
+        self.assertRegex(shown, r"^\r\x1b\[J\[=*> *\] +\d+ %  step \d+/50  loss ")
+        self.assertTrue(shown.endswith("\r\x1b[J"), "it is cleared")
         self.assertNotIn("\n", shown)
         self.assertNotIn("\x1b", self.train_on_terminal(TERM="dumb"))
 
