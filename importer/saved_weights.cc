@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <deque>
 #include <map>
@@ -36,6 +37,33 @@ void AppendAs(double value, DType type, std::string& bytes) {
   } else {
     Append<float>(value, bytes);
   }
+}
+
+// The bits of the nearest half-precision number, the even one of two equally near.
+uint16_t HalfBits(double value) {
+  constexpr int kFraction = 10, kLeastExponent = -14, kBias = 15;
+  const double size = std::abs(value);
+  const int exponent = size < std::ldexp(1, kLeastExponent) ? kLeastExponent : std::ilogb(size);
+  // 2^kFraction to twice that, whose first bit adds 1 to the exponent; or less, of a number below the least.
+  const auto fraction = static_cast<int>(std::nearbyint(std::ldexp(size, kFraction - exponent)));
+  const int bits = ((exponent + kBias - 1) << kFraction) + fraction;
+  return static_cast<uint16_t>((std::signbit(value) ? 0x8000 : 0) | bits);
+}
+
+// As a file of another program has it. kInvalidArgument: the type has no number of that size.
+absl::Status AppendStored(double value, ScalarType type, std::string& bytes) {
+  if (type == ScalarType::kF16) {
+    constexpr double kTooLarge = 65520;  // the half between the largest number and what would follow
+    if (!(std::abs(value) < kTooLarge)) return InvalidArgument("{} is no float16; expected less than 65520", value);
+    const uint16_t bits = HalfBits(value);
+    bytes.append(reinterpret_cast<const char*>(&bits), sizeof(bits));
+  } else if (type == ScalarType::kBF16) {
+    const Bf16 element(value);
+    bytes.append(reinterpret_cast<const char*>(&element), sizeof(element));
+  } else {
+    AppendAs(value, type == ScalarType::kF64 ? DType::kF64 : DType::kF32, bytes);
+  }
+  return absl::OkStatus();
 }
 
 std::map<std::string, const ImportedState*> StatesByName(const ImportedModel& imported) {
@@ -189,21 +217,17 @@ absl::Status SaveForOnnx(const ImportedModel& imported, const SafetensorsFile& t
   for (const auto& [name, weight] : program.weights) {
     const auto state = states.find(name);
     if (!weight.is_persistent || !IsFloat(weight.meta.type) || state == states.end()) continue;
-    if (weight.file != program.path || weight.meta.type == ScalarType::kF16) {
+    if (weight.file != program.path) {
       return InvalidArgument(
-          "{}: tensor {}: it is float16 or not among the bytes of the file; expected f32, f64 or bf16 in one file "
+          "{}: tensor {}: it is not among the bytes of the file; expected all weights in one file "
           "(onnx.save with save_as_external_data=False)",
           program.path, Quoted(name));
     }
     ASSIGN_OR_RETURN(const std::vector<double> values, TrainedValues(trained, *state->second, weight.meta.shape()));
     std::string& bytes = replaced[weight.member.begin];
     for (const double value : values) {
-      if (weight.meta.type == ScalarType::kBF16) {
-        const Bf16 element(value);
-        bytes.append(reinterpret_cast<const char*>(&element), sizeof(element));
-      } else {
-        AppendAs(value, weight.meta.type == ScalarType::kF64 ? DType::kF64 : DType::kF32, bytes);
-      }
+      const absl::Status appended = AppendStored(value, weight.meta.type, bytes);
+      if (!appended.ok()) return WithContext(fmt::format("{}: tensor {}", trained.path(), Quoted(name)), appended);
     }
     CHECK(static_cast<int64_t>(bytes.size()) == weight.member.size);
   }

@@ -26,7 +26,8 @@ absl::StatusOr<SafetensorsFile> WeightsOf(const ImportedModel& imported);
 // or type.
 absl::Status SaveForPyTorch(const ImportedModel& imported, const SafetensorsFile& trained, const std::string& path);
 // Writes the ONNX model with the weights of `trained` in place of its own; all else of the file stays as it is.
-// kInvalidArgument: its weights lie in a file beside it, are f16, or are numbers of the message; or as for PyTorch.
+// kInvalidArgument: its weights lie in a file beside it, or are numbers of the message; a number is too large for the
+// float16 of its own; or as for PyTorch.
 absl::Status SaveForOnnx(const ImportedModel& imported, const SafetensorsFile& trained, const std::string& path);
 // Writes the optimizer's slots of `trained` as torch.optim has them: PARAMETER.exp_avg, .exp_avg_sq, .momentum_buffer,
 // .sum, .square_avg, .grad_avg with the parameter's name and dimensions in the module, and `step`, the number of steps.

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "graph/value/node_name.h"
 #include "graph/value/shape.h"
 #include "importer/onnx/lowering.h"
 #include "importer/program/stored_elements.h"
@@ -83,6 +84,79 @@ absl::Status GatherND(Lowering& l) {
   Sizes sizes = block;
   sizes.insert(sizes.end(), x.sizes.begin() + count, x.sizes.end());
   return l.Result("index", {{"self", NameOf(x)}, {"indices", names}}, x.type, std::move(sizes));
+}
+
+// Which elements of dimensions `first` to `count` of x the rows of indices name, each as one number. `samples` times
+// the same where `first` is 1: the rows then begin with the samples, in their order.
+absl::StatusOr<std::vector<int64_t>> WrittenPlaces(const Known& indices, const Value& x, size_t first, size_t count,
+                                                   int64_t samples) {
+  const size_t rows = indices.numbers.size() / count, each = rows / static_cast<size_t>(samples);
+  if (rows == 0 || each * static_cast<size_t>(samples) != rows) {
+    return InvalidArgument("it writes into {} places of {} samples", rows, samples);
+  }
+  std::vector<int64_t> places;
+  for (size_t row = 0; row < rows; ++row) {
+    int64_t place = 0;
+    for (size_t d = 0; d < count; ++d) {
+      const Number& number = indices.numbers[row * count + d];
+      const int64_t size = d < first ? samples : x.sizes[d].value;
+      const auto index = static_cast<int64_t>(number.value) + (number.value < 0 ? size : 0);
+      if (number.of_batch || index < 0 || index >= size) return InvalidArgument("index {} of {}", number.value, size);
+      if (d < first && index != static_cast<int64_t>(row / each)) return InvalidArgument("it writes into some samples");
+      if (d >= first) place = place * size + index;
+    }
+    if (row < each) places.push_back(place);
+    if (places[row % each] != place) return InvalidArgument("it writes into other places of each sample");
+  }
+  return places;
+}
+
+// Writes updates at constant places: those elements of [x, updates] are taken that were written last.
+absl::Status ScatterND(Lowering& l) {
+  ASSIGN_OR_RETURN(const Value x, l.In(0));
+  ASSIGN_OR_RETURN(const Value updates, l.In(2));
+  if (const std::string reduction = l.Text("reduction", "none"); reduction != "none") {
+    return InvalidArgument("it combines what it writes with what is there (reduction {})", Quoted(reduction));
+  }
+  const std::optional<Known> indices = l.values().Elements(l.node().inputs[1]);
+  if (!indices || indices->shape.empty()) {
+    return InvalidArgument("its places depend on data or on the number of samples; export it for a fixed batch");
+  }
+  const int64_t count = indices->shape.back();
+  if (count < 1 || count > static_cast<int64_t>(x.rank())) return InvalidArgument("it names {} dimensions", count);
+  const size_t first = x.sizes[0].symbol.empty() ? 0 : 1;
+  const int64_t samples = first == 0 ? 1 : std::max<int64_t>(l.values().file_batch(), 1);
+  if (first == 1 && updates.rank() > 0 && updates.sizes[0].symbol.empty()) {
+    return InvalidArgument("what it writes is not of each sample");
+  }
+  ASSIGN_OR_RETURN(const std::vector<int64_t> written,
+                   WrittenPlaces(*indices, x, first, static_cast<size_t>(count), samples));
+  constexpr int64_t kMostPlaces = int64_t{1} << 20;
+  int64_t all = 1;
+  for (size_t d = first; d < static_cast<size_t>(count); ++d) {
+    if (x.sizes[d].value > kMostPlaces / all)
+      return InvalidArgument("it writes into one of over {} places", kMostPlaces);
+    all *= x.sizes[d].value;
+  }
+  Known taken{ScalarType::kI64, {all}, {}};
+  for (int64_t place = 0; place < all; ++place) taken.numbers.push_back({static_cast<double>(place)});
+  for (size_t i = 0; i < written.size(); ++i) {
+    taken.numbers[static_cast<size_t>(written[i])].value = static_cast<double>(all) + static_cast<double>(i);
+  }
+  const auto with = [&](int64_t places) {
+    Sizes sizes(x.sizes.begin(), x.sizes.begin() + static_cast<int64_t>(first));
+    sizes.push_back({places});
+    sizes.insert(sizes.end(), x.sizes.begin() + count, x.sizes.end());
+    return sizes;
+  };
+  const auto added = static_cast<int64_t>(written.size());
+  const Value before = l.Reshaped(x, with(all)), behind = l.Reshaped(updates, with(added));
+  const torch_export::TensorNames both{{before.name, behind.name}};
+  const Value joined = l.Add("cat", {{"tensors", both}, {"dim", AsSize(first)}}, x.type, with(all + added));
+  ASSIGN_OR_RETURN(const Value places, l.values().AddConstant(l.node().outputs[0] + ".places", taken));
+  const Value selected = l.Add(
+      "index_select", {{"self", NameOf(joined)}, {"dim", AsSize(first)}, {"index", NameOf(places)}}, x.type, with(all));
+  return l.Result("view", {{"self", NameOf(selected)}}, x.type, x.sizes);
 }
 
 absl::Status GatherElements(Lowering& l) {
@@ -187,6 +261,7 @@ void AddIndices(Lowerings& lowerings) {
                     {"GatherND", GatherND},
                     {"OneHot", OneHot},
                     {"Pad", Pad},
+                    {"ScatterND", ScatterND},
                     {"Trilu", Triangle}});
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "graph/value/node_name.h"
+#include "importer/onnx/inline_functions.h"
 #include "importer/onnx/tensor_reader.h"
 #include "importer/onnx/wire_file.h"
 #include "runtime/base/status.h"
@@ -14,8 +15,7 @@
 namespace partita::onnx {
 namespace {
 
-constexpr int64_t kOldestOpset = 7, kNewestOpset = 26;
-constexpr size_t kMostNodes = 200'000;
+constexpr int64_t kOldestOpset = 7, kNewestOpset = 27;
 constexpr size_t kMostDimensions = 16;
 
 // The number of an attribute, which the file has as f32: the shortest one that f32 rounds to it, as 0.1 and 1e-5 are.
@@ -263,7 +263,7 @@ class ModelReader {
         else if (field.number == kOutput)
           function.outputs.push_back(std::move(text));
         else
-          function.domain = std::move(text);
+          function.domain = text == "ai.onnx" ? "" : std::move(text);
       } else {
         RETURN_IF_ERROR(file_.SkipTo(field.end));
       }
@@ -314,6 +314,7 @@ absl::StatusOr<OnnxModel> ReadOnnxModel(const std::string& path) {
   model.path = path;
   if (file.size() == 0) return InvalidArgument("{}: is empty; expected an ONNX model", path);
   RETURN_IF_ERROR(WithContext(path, ModelReader(file, model).Read()));
+  RETURN_IF_ERROR(WithContext(path, InlineFunctions(model)));
   return model;
 }
 

@@ -3,6 +3,7 @@
 #ifndef PARTITA_IMPORTER_ONNX_MODEL_H_
 #define PARTITA_IMPORTER_ONNX_MODEL_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -88,13 +89,15 @@ struct OnnxModel {
   std::vector<Function> functions;
 };
 
+inline constexpr size_t kMostNodes = 200'000;  // of a model
+
 // Bytes of an element; 0: the type is not read.
 int64_t BytesOf(int type);
 std::string NameOfType(int type);
 
-// kInvalidArgument, with the file and what is wrong: no protobuf, or one cut short; no graph; no opset, or one that is
-// not read; sizes that are too large or fit no bytes; a file beside it that is missing, is too short, is a link where
-// the model is none, or lies in another folder.
+// With the nodes of its functions in place of their calls. kInvalidArgument, with the file and what is wrong: no
+// protobuf, or one cut short; no graph; no opset, or one that is not read; sizes that are too large or fit no bytes; a
+// file beside it that is missing, is too short, is a link where the model is none, or lies in another folder.
 absl::StatusOr<OnnxModel> ReadOnnxModel(const std::string& path);
 
 }  // namespace partita::onnx

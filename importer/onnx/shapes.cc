@@ -389,6 +389,7 @@ absl::Status Range(Lowering& l) {
   ASSIGN_OR_RETURN(const std::vector<Number> ends, l.Numbers(1));
   ASSIGN_OR_RETURN(const double step, l.Scalar(2));
   if (ends.size() != 1 || step == 0) return InvalidArgument("it counts in steps of {}", step);
+  (void)l.Integer("stash_type", 1);  // of opset 27: how numbers of 16 bits are added up, here in double
   const std::optional<Known> first = l.values().Elements(l.node().inputs[0]);
   const ScalarType type = first ? first->type : ScalarType::kI64;
   const Number& end = ends[0];

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cctype>
+#include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -79,7 +80,8 @@ class OnnxModels : public ::testing::TestWithParam<Case> {};
 
 TEST_P(OnnxModels, TrainAsInPyTorch) {
   const auto& [name, data, parts, frozen] = GetParam();
-  const std::string loss = name == "forms" ? "mse" : "cross_entropy";
+  const bool of_graph = name == "forms" || name == "local" || name == "scattered";
+  const std::string loss = of_graph ? "mse" : "cross_entropy";
   ASSERT_OK_AND_ASSIGN(const ImportedModel imported,
                        ImportModel(Path(name + ".onnx"), Ops(), {.loss = loss, .frozen_statistics = frozen}));
   ASSERT_OK_AND_ASSIGN(const SafetensorsFile expected,
@@ -140,7 +142,8 @@ INSTANTIATE_TEST_SUITE_P(Models, OnnxModels,
                                            Case{"windows", 1, 2}, Case{"functions", 1, 1}, Case{"functions", 2, 1},
                                            Case{"decoder", 1, 1}, Case{"decoder", 2, 1}, Case{"recurrent", 1, 1},
                                            Case{"recurrent", 2, 1}, Case{"fixed", 1, 1}, Case{"fixed", 3, 1},
-                                           Case{"forms", 1, 1}, Case{"forms", 2, 1}));
+                                           Case{"forms", 1, 1}, Case{"forms", 2, 1}, Case{"local", 1, 1},
+                                           Case{"local", 2, 1}, Case{"scattered", 1, 1}, Case{"scattered", 2, 1}));
 
 TEST(OnnxModels, HaveTheBatchOfTheFileOrTheDefault) {
   for (const char* const name : {"transformer", "fixed"}) {
@@ -211,6 +214,31 @@ TEST(OnnxModels, TakeTrainedWeightsBack) {
   EXPECT_THAT(std::string(SaveForOnnx(beside, own, tuned).message()), HasSubstr("not among the bytes of the file"));
 }
 
+// Weights in half precision are rounded to what is nearest; a number that is too large is refused.
+TEST(OnnxModels, TakeTrainedWeightsBackInHalfPrecision) {
+  const std::string path = Path("halves.onnx"), tuned = ::testing::TempDir() + "/halves.onnx";
+  ASSERT_OK_AND_ASSIGN(const ImportedModel imported, ImportModel(path, Ops(), {.loss = "mse"}));
+  const auto written = [&](float number) {
+    std::vector<float> w(24, 0.1F), b = {number, -1e-7F, 2049, -0.0F};
+    const std::vector<NamedTensor> tensors = {{"w", DType::kF32, {4, 6}, std::as_bytes(std::span(w))},
+                                              {"b", DType::kF32, {4}, std::as_bytes(std::span(b))}};
+    const std::string trained = ::testing::TempDir() + "/halves.safetensors";
+    EXPECT_OK(SaveSafetensors(trained, tensors, {}));
+    const auto file = LoadSafetensors(trained);
+    EXPECT_TRUE(file.ok()) << file.status();
+    return SaveForOnnx(imported, *file, tuned);
+  };
+  ASSERT_OK(written(65519));
+  ASSERT_OK_AND_ASSIGN(const ImportedModel again, ImportModel(tuned, Ops(), {.loss = "mse"}));
+  ASSERT_OK_AND_ASSIGN(const std::vector<double> b,
+                       torch_export::StoredValues(again.program, "b", torch_export::InOrder(1)));
+  EXPECT_EQ(b, (std::vector<double>{65504, -std::ldexp(2, -24), 2048, 0})) << "as numpy.float16 rounds";
+  ASSERT_OK_AND_ASSIGN(const std::vector<double> w,
+                       torch_export::StoredValues(again.program, "w", torch_export::InOrder(2)));
+  EXPECT_EQ(w[23], 0.0999755859375);
+  EXPECT_THAT(std::string(written(65520).message()), HasSubstr("tensor 'b': 65520 is no float16"));
+}
+
 // The table of docs/guide/onnx.md has every op, and no other.
 TEST(OnnxModels, AreMadeOfOpsThatTheGuideLists) {
   std::string guide = BytesOf("docs/guide/onnx.md");
@@ -245,8 +273,8 @@ TEST(OnnxRefuses, FilesThatAreNoModels) {
   EXPECT_THAT(Refusal(Written("empty.onnx", "")), HasSubstr("is empty"));
   EXPECT_THAT(Refusal(Written("text.onnx", "ir_version: 8\n")), HasSubstr("expected an ONNX model"));
   EXPECT_THAT(Refusal(Written("zeros.onnx", std::string(100, '\0'))), HasSubstr("no part of a protobuf message"));
-  EXPECT_THAT(Refusal(Path("refused/old.onnx")), HasSubstr("opset is 6; expected 7 to 26: convert it"));
-  EXPECT_THAT(Refusal(Path("refused/new.onnx")), HasSubstr("opset is 99; expected 7 to 26"));
+  EXPECT_THAT(Refusal(Path("refused/old.onnx")), HasSubstr("opset is 6; expected 7 to 27: convert it"));
+  EXPECT_THAT(Refusal(Path("refused/new.onnx")), HasSubstr("opset is 99; expected 7 to 27"));
   EXPECT_THAT(Refusal(Path("refused/open.onnx")), HasSubstr("input 'x': its dimension 1 (height) has no size"));
   EXPECT_THAT(Refusal(Path("refused/sequence.onnx")), HasSubstr("input 's': it is no tensor"));
   EXPECT_THAT(Refusal(Path("blocks.onnx"), {}), HasSubstr("returns no scalar; expected its loss: add one"));
@@ -262,6 +290,18 @@ TEST(OnnxRefuses, NodesWithoutATranslation) {
   EXPECT_THAT(refusal, ::testing::Not(HasSubstr("unread")));
   EXPECT_THAT(Refusal(Path("refused/quantised.onnx")), HasSubstr("the model is quantised"));
   EXPECT_THAT(Refusal(Path("refused/branches.onnx")), HasSubstr("the model branches or loops"));
+}
+
+TEST(OnnxRefuses, FunctionsThatNeverEnd) {
+  EXPECT_THAT(Refusal(Path("refused/recursive.onnx")), HasSubstr("function 'F0': calls itself"));
+  EXPECT_THAT(Refusal(Path("refused/doubling.onnx")), HasSubstr("calls of its functions have more than 200000 nodes"));
+  EXPECT_THAT(Refusal(Path("refused/inputs.onnx")), HasSubstr("a node has 2 inputs and 1 outputs of it"));
+}
+
+TEST(OnnxRefuses, WritesAtOtherPlaces) {
+  const std::string refusal = Refusal(Path("refused/scattered.onnx"));
+  EXPECT_THAT(refusal, HasSubstr("node 'sample' (ScatterND): what it writes is not of each sample"));
+  EXPECT_THAT(refusal, HasSubstr("node 'added' (ScatterND): it combines what it writes"));
 }
 
 TEST(OnnxRefuses, DataThatAreNotBesideTheModel) {

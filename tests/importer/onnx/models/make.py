@@ -18,6 +18,7 @@ import warnings
 
 import numpy
 import onnx
+import onnx.reference
 import safetensors.torch
 import torch
 import torch.nn.functional as F
@@ -203,6 +204,100 @@ def make_forms():
                                  "loss": torch.tensor([(result**2).mean()])}, "steps/forms.safetensors")
 
 
+def save_graph(name, model, x, result):
+    """A model of onnx.helper, and the mean of the squares of its result."""
+    onnx.checker.check_model(model)
+    onnx.save(model, name + ".onnx")
+    safetensors.torch.save_file({"in/x": torch.from_numpy(x), "in/label": torch.zeros(*result.shape, dtype=torch.float64),
+                                 "loss": torch.tensor([(result**2).mean()])}, f"steps/{name}.safetensors")
+
+
+def make_local():
+    """Functions of the model: called twice, by each other, with attributes given and by default, with inputs absent."""
+    node, d = helper.make_node, TensorProto.DOUBLE
+
+    def with_reference(made, **references):
+        for name, of_function in references.items():
+            attribute = made.attribute.add()
+            attribute.name, attribute.ref_attr_name, attribute.type = name, of_function, onnx.AttributeProto.FLOAT
+        return made
+
+    imports = [helper.make_opsetid("", 27), helper.make_opsetid("own", 1)]
+    layer = helper.make_function(
+        "own", "Layer", ["x", "w", "b"], ["y"],
+        [with_reference(node("Gemm", ["x", "w", "b"], ["h"], transB=1), alpha="scale", beta="shift"),
+         node("Tanh", ["h"], ["y"])],
+        imports, ["scale"])
+    layer.attribute_proto.append(helper.make_attribute("shift", 0.25))
+    block = helper.make_function(
+        "own", "Block", ["x", "w", "v", "b"], ["y", "unread"],
+        [node("Layer", ["x", "w", "b"], ["h"], domain="own", scale=0.5),
+         node("Layer", ["h", "v"], ["g"], domain="own", scale=2.0, shift=0.5),
+         node("Add", ["g", "x"], ["y"]), node("Relu", ["h"], ["unread"])],
+        imports)
+    nodes = [node("Block", ["x", "w", "v", "b"], ["h"], domain="own"), node("Block", ["h", "w", "v"], ["g"], domain="own"),
+             node("Range", ["zero", "six", "one"], ["places"]), node("Mul", ["g", "places"], ["y"])]
+    numbers = numpy.linspace(-1, 1, 24)
+    initializers = [helper.make_tensor("w", d, [4, 6], numbers), helper.make_tensor("v", d, [6, 4], numbers[::-1]),
+                    helper.make_tensor("b", d, [4], numbers[:4])]
+    initializers += [helper.make_tensor(n, d, [], [v]) for n, v in (("zero", 0), ("one", 1), ("six", 6))]
+    model = model_of(nodes, [("x", d, ["n", 6])], [("y", d, ["n", 6])], initializers, opset=27, domains=["own"])
+    model.functions.extend([layer, block])
+    x, w, v = numpy.linspace(-2, 2, 3 * 6).reshape(3, 6), numbers.reshape(4, 6), numbers[::-1].reshape(6, 4)
+    # onnx's own interpreter and its inliner know no defaults of functions' attributes.
+    first = numpy.tanh(2 * numpy.tanh(0.5 * x @ w.T + 0.25 * numbers[:4]) @ v.T) + x
+    second = numpy.tanh(2 * numpy.tanh(0.5 * first @ w.T) @ v.T) + first
+    save_graph("local", model, x, second * numpy.arange(6))
+
+
+def make_scattered():
+    """Writes into constant places: of weights, and of each sample of a fixed batch, one of them twice."""
+    node, d, i = helper.make_node, TensorProto.DOUBLE, TensorProto.INT64
+    samples = numpy.arange(4).repeat(3)
+    pairs = numpy.stack([samples, numpy.tile([4, -5, 0], 4)], 1).reshape(4, 3, 2)
+    cells = numpy.stack([samples, numpy.tile([1, 1, 0], 4), numpy.tile([2, 0, 2], 4)], 1)
+    nodes = [node("ScatterND", ["w", "rows", "v"], ["table"]), node("MatMul", ["x", "table"], ["h"]),
+             node("ScatterND", ["h", "pairs", "h3"], ["g"]), node("Slice", ["x", "zero", "three", "one"], ["h3"]),
+             node("Reshape", ["g", "cube"], ["c"]), node("Reshape", ["h3", "flat"], ["f"]),
+             node("ScatterND", ["c", "cells", "f"], ["y"])]
+    nodes.insert(2, nodes.pop(3))
+    numbers = numpy.linspace(-1, 1, 30)
+    initializers = [helper.make_tensor("w", d, [5, 6], numbers), helper.make_tensor("v", d, [2, 6], 3 * numbers[:12]),
+                    helper.make_tensor("rows", i, [2, 1], [3, -4]), helper.make_tensor("pairs", i, [4, 3, 2], pairs.flatten()),
+                    helper.make_tensor("cells", i, [12, 3], cells.flatten()), helper.make_tensor("zero", i, [1], [0]),
+                    helper.make_tensor("three", i, [1], [3]), helper.make_tensor("one", i, [1], [1]),
+                    helper.make_tensor("cube", i, [3], [4, 2, 3]), helper.make_tensor("flat", i, [1], [12])]
+    model = model_of(nodes, [("x", d, [4, 5])], [("y", d, [4, 2, 3])], initializers, opset=18)
+    x = numpy.linspace(-2, 2, 4 * 5).reshape(4, 5)
+    save_graph("scattered", model, x, onnx.reference.ReferenceEvaluator(model).run(None, {"x": x})[0])
+
+
+def make_halves():
+    """Weights in half precision."""
+    h = TensorProto.FLOAT16
+    numbers = numpy.linspace(-1, 1, 24).astype(numpy.float16)
+    initializers = [numpy_helper.from_array(numbers.reshape(4, 6), "w"), numpy_helper.from_array(numbers[:4], "b")]
+    onnx.save(model_of([helper.make_node("Gemm", ["x", "w", "b"], ["y"], transB=1)], [("x", h, ["n", 6])],
+                       [("y", h, ["n", 4])], initializers), "halves.onnx")
+
+
+def make_refused_functions():
+    """Functions that call themselves, or so many others that nothing could hold them."""
+    x, y = [("x", TensorProto.FLOAT, ["n", 4])], [("y", TensorProto.FLOAT, ["n", 4])]
+    imports = [helper.make_opsetid("", 17), helper.make_opsetid("own", 1)]
+    call = lambda op, given="x", made="y": helper.make_node(op, [given], [made], domain="own")  # noqa: E731
+    for name, functions in (
+            ("recursive", {"F0": [call("F0")]}),
+            ("doubling", {f"F{i}": [call(f"F{i + 1}", "x", "h"), call(f"F{i + 1}", "h")] for i in range(40)} | {"F40": []})):
+        model = model_of([call("F0")], x, y, domains=["own"])
+        model.functions.extend(helper.make_function("own", n, ["x"], ["y"], nodes, imports)
+                               for n, nodes in functions.items())
+        onnx.save(model, f"refused/{name}.onnx")
+    many = model_of([helper.make_node("F", ["x", "x"], ["y"], domain="own")], x, y, domains=["own"])
+    many.functions.append(helper.make_function("own", "F", ["x"], ["y"], [helper.make_node("Relu", ["x"], ["y"])], imports))
+    onnx.save(many, "refused/inputs.onnx")
+
+
 def make_refused():
     f, i = TensorProto.FLOAT, TensorProto.INT64
     x, y = [("x", f, ["n", 4])], [("y", f, ["n", 4])]
@@ -241,6 +336,11 @@ def make_refused():
     sizes.dims[0] = 2**40
     save("sizes", [node("MatMul", ["x", "w"], ["y"])], x, y, [sizes])
     many = helper.make_tensor("shape", i, [1], [2**40])
+    scatter = [helper.make_tensor("p", i, [1, 1], [1]), helper.make_tensor("u", f, [1, 4], numpy.ones(4))]
+    save("scattered", [node("ScatterND", ["x", "p", "u"], ["a"], name="sample"), node("MatMul", ["a", "w"], ["b"]),
+                       node("ScatterND", ["w", "p", "u"], ["w2"], name="added", reduction="add"),
+                       node("MatMul", ["b", "w2"], ["y"])], x, y,
+         [*scatter, helper.make_tensor("w", f, [4, 4], numpy.ones(16))], opset=18)
     save("many", [node("ConstantOfShape", ["shape"], ["c"]), node("Add", ["x", "c"], ["y"])], x, y, [many])
 
 
@@ -264,7 +364,11 @@ def main():
         make("recurrent", Recurrent, by_script, torch.randn(BATCH, 4, 6).double(), opset_version=15)
         make("fixed", programs.Transformer, by_script, image, example=image[:1], dynamic_axes=None)
     make_forms()
+    make_local()
+    make_scattered()
+    make_halves()
     make_refused()
+    make_refused_functions()
 
 
 if __name__ == "__main__":
