@@ -108,7 +108,7 @@ std::vector<Case> Unary() {
 std::vector<Case> Binary() {
   std::vector<Case> cases;
   for (const char* const op : {"add", "sub", "mul", "div", "maximum", "greater", "greater_equal", "masked"}) {
-    cases.push_back({op, {kRows, Weights("w", {6}), {"z", op, {"x", "w"}, {}}, {"y", "add", {"z", "x"}, {}}}});
+    cases.push_back({op, {kRows, Weights("w", {6}), {"z", op, {"x", "w"}, {}}, {"y", "add", {"z", "x", "w"}, {}}}});
     cases.push_back({std::string(op) + " of images and a vector",
                      {kImages,
                       kFilters,
