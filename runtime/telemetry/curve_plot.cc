@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <optional>
+#include <tuple>
 #include <utility>
 
 namespace partita {
@@ -81,22 +81,24 @@ Range ValuesOf(const CurvePlot& plot) {
 void DrawPoints(const CurvePlot& plot, const Range& values, DotCanvas& canvas) {
   const Range places{plot.points.front().x, plot.points.back().x};
   const auto dot = [](double share, int64_t dots) { return std::llround(share * static_cast<double>(dots - 1)); };
-  std::optional<std::pair<int64_t, int64_t>> before;
+  bool joins = false;
+  int64_t from_x = 0, from_y = 0;
   for (const PlotPoint& point : plot.points) {
     if (!std::isfinite(point.y)) {
-      before.reset();
+      joins = false;
       continue;
     }
     const int64_t x = dot(places.ShareOf(point.x), canvas.width());
     const int64_t y = dot(1 - values.ShareOf(point.y), canvas.height());
-    const auto [from_x, from_y] = before.value_or(std::pair(x, y));
+    if (!joins) std::tie(from_x, from_y) = std::pair(x, y);
     const int64_t dots = std::max({std::abs(x - from_x), std::abs(y - from_y), int64_t{1}});
     for (int64_t d = 0; d <= dots; ++d) {
       const double share = static_cast<double>(d) / static_cast<double>(dots);
       canvas.Set(from_x + std::llround(share * static_cast<double>(x - from_x)),
                  from_y + std::llround(share * static_cast<double>(y - from_y)));
     }
-    before = {x, y};
+    std::tie(from_x, from_y) = std::pair(x, y);
+    joins = true;
   }
 }
 
