@@ -54,9 +54,6 @@ std::unique_ptr<Batch> BatchOf(const api::Model& model) {
   return batch;
 }
 
-absl::Status Checked(const std::optional<api::Error>& error) {
-  return error ? absl::InternalError(error->message) : absl::OkStatus();
-}
 template <typename T>
 absl::Status Checked(const api::Result<T>& result) {
   return result ? absl::OkStatus() : absl::InternalError(result.error().message);
