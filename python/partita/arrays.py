@@ -1,8 +1,10 @@
 """Arrays as the library takes and returns them, without copies where their types are the fields'."""
 
+import contextlib
 import ctypes
 import dataclasses
 import os
+import threading
 
 import numpy
 
@@ -31,6 +33,9 @@ class Handle:
     def __init__(self, free):
         self.address = ctypes.c_void_p()
         self._free = free
+        self._lock = threading.RLock()  # a handler of a signal may close what its thread is using
+        self._users = 0
+        self._closed = []  # addresses to be freed after the last use
 
     def __del__(self):
         self.close()
@@ -39,9 +44,27 @@ class Handle:
         raise TypeError("models, plans and sessions cannot be copied or pickled")
 
     def close(self):
-        if self.address:
-            library.ask(self._free, self.address)
-            self.address = ctypes.c_void_p()
+        with self._lock:
+            if self.address:
+                self._closed.append(self.address)
+                self.address = ctypes.c_void_p()
+            self._free_closed()
+
+    @contextlib.contextmanager
+    def used(self):
+        """For calls that return the object's own memory: it is freed after they have read it."""
+        with self._lock:
+            self._users += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._users -= 1
+                self._free_closed()
+
+    def _free_closed(self):
+        while self._closed and not self._users:
+            library.ask(self._free, self._closed.pop())
 
 
 def encoded(text):

@@ -185,8 +185,9 @@ class Session:
 
     def _step(self, function, fields):
         batch, step = Batch(fields, self._types, self._fields), library.made(_interface.Step)
-        library.call(function, self._address, batch.tensors, len(batch), ctypes.byref(step))
-        return Step(step.loss, _metrics(step))
+        with self._handle.used():
+            library.call(function, self._address, batch.tensors, len(batch), ctypes.byref(step))
+            return Step(step.loss, _metrics(step))
 
     def predict(self, **fields):
         """The values that the session was started for, by name: arrays without a copy. Labels are not needed; a batch
@@ -299,10 +300,11 @@ class Session:
         count = ctypes.c_size_t()
         library.call("partita_session_state_count", self._address, ctypes.byref(count))
         names = []
-        for index in range(count.value):
-            name = ctypes.c_char_p()
-            library.call("partita_session_state_name", self._address, index, ctypes.byref(name))
-            names.append(name.value.decode())
+        with self._handle.used():
+            for index in range(count.value):
+                name = ctypes.c_char_p()
+                library.call("partita_session_state_name", self._address, index, ctypes.byref(name))
+                names.append(name.value.decode())
         return names
 
     def read(self, state):

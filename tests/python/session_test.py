@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import unittest
 
 sys.path[:0] = [os.path.abspath("python"), os.path.abspath("../python_wheels/site")]
@@ -244,6 +245,24 @@ class SessionTest(unittest.TestCase):
         self.assertIn("a session runs one call at a time", refused[0])
         with self.assertRaisesRegex(partita.Misuse, "the session is closed"):
             session.fit()
+
+    def test_another_thread_closes_the_session_that_steps(self):
+        for _ in range(5):
+            session, refused = partita.Session(self.model, threads=1, steps=10**6), []
+
+            def steps(session=session, refused=refused):
+                try:
+                    while True:
+                        session.step(**self.batch)
+                except partita.Misuse as error:
+                    refused.append(str(error))
+
+            thread = threading.Thread(target=steps)
+            thread.start()
+            time.sleep(0.1)
+            session.close()
+            thread.join()
+            self.assertEqual(len(refused), 1)
 
     def test_another_thread_cancels(self):
         with partita.Session(self.model, threads=1, steps=10**6) as session:
