@@ -150,7 +150,7 @@ class SessionTest(unittest.TestCase):
             refused(f"^data is of type {kind}; expected a dict of arrays by field .images, labels.", lambda: fit(data))
         refused("^data has '0'; expected the fields images, labels", lambda: fit({0: self.images}))
         refused("^field 'images' is of type list, and no array: ", lambda: fit({**arrays, "images": [[1], [2, 3]]}))
-        for split in ("auot", 2, (2, 1)):
+        for split in ("automatic", 2, (2, 1)):
             refused("^split is .*; expected a dict .*, a search .auto, data, .*, the path of a strategy",
                     lambda: fit(arrays, split=split))
         refused("^split has 'data'; expected dp, mp, ", lambda: fit(arrays, split={"data": 2}))

@@ -15,7 +15,7 @@ std::string ToText(const std::vector<LibraryRow>& rows) {
                         row.call, row.batch, row.own_us, row.cpp, row.c,
                         fmt::format("{:.3f} to {:.3f}", row.c_low, row.c_high), row.cpp_processor, row.c_processor);
   }
-  return text + "\nown: the runtime's session; others: ratios to it in the same round, medians\n";
+  return text + "\n" + "own: the runtime's session; others: ratios to it in the same round, medians\n";
 }
 
 std::string ToJson(const std::vector<LibraryRow>& rows) {
