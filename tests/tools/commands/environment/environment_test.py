@@ -168,7 +168,7 @@ class EnvironmentTest(TrainerCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         found = {one["name"]: one for one in json.loads(done.stdout)["variables"]}
         self.assertLessEqual(set(loud), set(found))
-        self.assertEqual(found["ONEDNN_VERBOSE"]["handling"], "dropped")
+        self.assertEqual(found["ONEDNN_VERBOSE"]["handling"], "pinned")
         self.assertEqual(found["ONEDNN_VERBOSE"]["library"], "oneDNN")
 
     def test_version_and_report_say_what_was_found(self):
