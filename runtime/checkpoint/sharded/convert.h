@@ -15,8 +15,8 @@ namespace partita {
 // SaveInTurn.
 absl::Status ConvertCheckpoint(const SavedCheckpoint& checkpoint, const std::string& path);
 
-// The elements of one of its states, row-major. Errors are those of SavedCheckpoint::Read, and kResourceExhausted: there
-// is no memory for it.
+// The elements of one of its states, row-major. Errors are those of SavedCheckpoint::Read, and kResourceExhausted:
+// there is no memory for it.
 absl::StatusOr<std::string> ReadWhole(const SavedCheckpoint& checkpoint, const SavedState& state);
 
 }  // namespace partita
