@@ -351,9 +351,9 @@ PARTITA_API partita_error* partita_session_interrupt(partita_session* session);
 // Any thread, and final: the running step and every later call return PARTITA_CANCELLED. Save before.
 PARTITA_API partita_error* partita_session_cancel(partita_session* session);
 
-// Ends the ranks and frees the session; NULL is allowed. While a call of it runs, in another thread or because a
-// callback of partita_session_fit frees it, partita_session_fit ends after the steps in flight, other calls end as they
-// would, and the ranks end with the call, whose result has no valid pointers.
+// Ends the ranks and frees the session; NULL is allowed. It may be called while another call of the session runs, by
+// another thread or by a callback of partita_session_fit. Then partita_session_fit stops after the steps in flight, any
+// other call finishes, and the ranks end after it. Pointers in the result of that call are not valid.
 PARTITA_API void partita_session_free(partita_session* session);
 
 // States

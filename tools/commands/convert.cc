@@ -4,12 +4,16 @@
 
 #include <vector>
 
+#include "exporter/onnx/export_model.h"
+#include "exporter/onnx/write_model.h"
+#include "graph/ir/entry_point.h"
 #include "graph/proto_io/proto_io.h"
 #include "graph/proto_io/proto_io_message.h"
 #include "importer/import_model.h"
 #include "importer/merged_adapters.h"
 #include "importer/saved_weights.h"
 #include "ops/registry.h"
+#include "run/host/version.h"
 #include "run/plan/training_settings.h"
 #include "run/tuning/adapters.h"
 #include "runtime/base/file_name.h"
@@ -17,8 +21,8 @@
 #include "runtime/base/status.h"
 #include "runtime/checkpoint/sharded/checkpoint_folder.h"
 #include "tools/commands/commands.h"
-#include "tools/commands/convert/onnx_output.h"
 #include "tools/commands/convert/saved_states.h"
+#include "tools/commands/predictions/predicted_value.h"
 #include "tools/program/exit_code.h"
 
 namespace partita {
@@ -75,13 +79,24 @@ absl::StatusOr<onnx_export::ReadState> StatesFor(const RunSpec& spec, const Mode
   return StatesOf(std::move(merged), averages);
 }
 
+// What the model predicts, as an ONNX model.
 absl::StatusOr<int> ExportAsOnnx(const ContextOf<RunSpec>& context, const Model& model, const ImportedModel* imported) {
-  if (context.spec.predict().optimizer_state()) {
+  const RunSpec& spec = context.spec;
+  const std::string &graph = spec.model().graph(), &output = spec.predict().output();
+  if (spec.predict().optimizer_state()) {
     return InvalidArgument("--optimizer-state is not written into an ONNX model; expected --output=FILE.safetensors");
   }
-  ASSIGN_OR_RETURN(const onnx_export::ReadState states, StatesFor(context.spec, model, imported));
-  ASSIGN_OR_RETURN(const std::string line, WriteOnnx(context.spec, model, states));
-  context.out << line;
+  ASSIGN_OR_RETURN(const onnx_export::ReadState states, StatesFor(spec, model, imported));
+  ASSIGN_OR_RETURN(const std::string value, PredictedValue(spec, model.graph));
+  const absl::StatusOr<onnx_export::ExportedModel> exported =
+      onnx_export::ExportOnnx(model, Ops(), {.value = value, .producer_version = kToolVersion, .read = states});
+  if (!exported.ok()) return WithContext(graph, exported.status());
+  RETURN_IF_ERROR(onnx_export::WriteOnnxModel(exported->model, output));
+  const int64_t batch = model.graph.type(InputsOf(model.graph)[0].values[0]).shape[0];
+  context.out << fmt::format("{}: value '{}' of {}, {} of ONNX opset {}, for {}\n", output, value, graph,
+                             Counted(static_cast<int64_t>(exported->model.nodes.size()), "node"),
+                             onnx_export::kWrittenOpset,
+                             exported->any_batch ? "any batch" : fmt::format("batches of {}", batch));
   return kExitFinished;
 }
 

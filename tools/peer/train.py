@@ -99,7 +99,7 @@ def main():
     parser.add_argument("--size", type=networks.size, action="append", default=[], help="of a model of words: NAME=NUMBER")
     parser.add_argument("--threads", type=int, required=True)
     parser.add_argument("--batch", type=int, default=64)
-    parser.add_argument("--seconds", type=int, default=0, help="it has to begin, and to answer; 0: as many as it takes")
+    parser.add_argument("--seconds", type=int, default=0, help="time limit for the start and for each answer; 0: none")
     options = parser.parse_args()
     signal.alarm(options.seconds)
     torch.set_num_threads(options.threads)

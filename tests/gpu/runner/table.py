@@ -41,7 +41,7 @@ def ceilings(rows):
 
 
 def not_run(saved):
-    """Names of checks without a result: the run ended before them, or was told not to run them."""
+    """Names of checks that have no result, because the run ended before them or a flag excluded them."""
     found = {result["name"] for result in saved["results"]}
     tests = {name.partition(": ")[0] for name in found}
     return [name for name in saved.get("checks", []) if name not in found and name not in tests]

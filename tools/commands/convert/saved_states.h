@@ -14,7 +14,7 @@ namespace partita {
 // no such state, or one of another shape or type.
 onnx_export::ReadState StatesOf(SafetensorsFile file, bool averages);
 
-// The same of a file of `train --save`, a checkpoint, or the newest of a folder of checkpoints.
+// Reads them from a file that `train --save` wrote, from a checkpoint, or from the newest one in a folder.
 absl::StatusOr<onnx_export::ReadState> OpenStates(const std::string& path, bool averages);
 
 }  // namespace partita
