@@ -38,18 +38,18 @@ def fit(model, data, *, split=None, devices=None, predict=(), loss=None, on_prog
     """Trains a model to the end of the run, and returns its session.
 
     model: a Model, or the path of a graph or of an exported program (.pt2; `loss` as of Model).
-    data: a path that `trainer train --data` takes, or a dict (or what numpy.load returns of a .npz) of arrays by field; the first size of each is the number of
-        samples. Names that begin with "train/" and "test/" are those of two sets.
+    data: a path that `trainer train --data` takes, or a dict (or what numpy.load returns of a .npz) of arrays by field;
+        the first size of each is the number of samples. Names that begin with "train/" and "test/" are those of two sets.
     split: "auto" finds the fastest split over `devices` ranks of a cluster (`cluster="dgx_a100"`, or a `profile` that
         `trainer calibrate` measured; without both, of a machine of two cores); {"dp": 2, "mp": 2} is one by rule, a path
-        names a strategy, and a Plan is trained as it was planned. None: one rank, or `devices` replicas.
-    settings: as of Session: epochs=3, batch=64, learning_rate=0.1, save="model.safetensors".
+        names a strategy, and a Plan has its split, batch and Plan.settings. None: one rank, or `devices` replicas.
+    settings: as of Session; they override those of a Plan: epochs=3, batch=64, learning_rate=0.1, save="model.safetensors".
     """
     model = model_of(model, loss)
     with tempfile.TemporaryDirectory(prefix="partita-") as folder:
         strategy, file = os.path.join(folder, "strategy.pbtxt"), os.path.join(folder, "data.npz")
         if isinstance(split, Plan):
-            settings.setdefault("batch", split.batch or None)
+            settings = {"batch": split.batch or None, **split.settings, **settings}
             split = _saved(split, strategy)
         settings = settings_of_split(split, devices, settings)
         if isinstance(data, Mapping):

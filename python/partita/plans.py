@@ -9,6 +9,10 @@ from partita.arrays import Handle
 from partita.session import model_of, options_of
 from partita.split import settings_of_split
 
+# Settings that change what a step computes or where; the split has a file of its own.
+_OF_THE_STEP = ("device", "precision", "optimizer", "learning_rate", "schedule", "freeze", "rate_scale", "no_decay",
+                "lora", "lora_rank", "lora_alpha", "lora_train", "lora_dropout")
+
 
 class Plan:
     """The split of a model and what is predicted of it.
@@ -20,9 +24,11 @@ class Plan:
     memory_bytes: of the fullest rank. memory_limit_bytes: the setting `memory`, or None.
     device_used_bytes, device_memory_bytes: of the fullest device, by all ranks on it, and what it has.
     wire_bytes: that leave ranks in a step.
+    settings: those given that change the step, such as precision; fit(split=plan) trains with them.
     """
 
     def __init__(self, model, **settings):
+        self.settings = {name: settings[name] for name in _OF_THE_STEP if name in settings}
         self._handle = Handle("partita_plan_free")
         options = options_of(settings)
         library.call("partita_plan_make", model.address, ctypes.byref(options), ctypes.byref(self._handle.address))

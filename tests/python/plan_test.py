@@ -137,6 +137,24 @@ class PlanTest(unittest.TestCase):
         with self.assertRaisesRegex(partita.InvalidArgument, "ranks is 3, but the plan's split has 2 ranks"):
             partita.fit(EXAMPLES + "mlp.pbtxt", data, split=plan, ranks=3)
 
+    def test_training_takes_what_changes_a_step_from_the_plan(self):
+        fields = partita.Model(EXAMPLES + "mlp.pbtxt").fields
+        data = {name: numpy.arange(128 * int(numpy.prod(field.shape[1:]))).reshape(128, *field.shape[1:]) % 7
+                for name, field in fields.items()}
+        data = {name: array.astype(fields[name].dtype) for name, array in data.items()}
+
+        def loss(**settings):
+            with partita.fit(EXAMPLES + "mlp.pbtxt", data, epochs=1, batch=32, **settings) as session:
+                return session.epochs[0].loss
+
+        plain = loss(split={"dp": 2})
+        for settings in ({"precision": "bf16"}, {"learning_rate": 0.01}):
+            plan = partita.plan(EXAMPLES + "mlp.pbtxt", split={"dp": 2}, **settings)
+            direct = loss(split={"dp": 2}, **settings)
+            self.assertNotEqual(direct, plain)
+            self.assertEqual(loss(split=plan), direct)
+        self.assertEqual(loss(split=plan, learning_rate=0.02), loss(split={"dp": 2}, learning_rate=0.02))
+
     def test_refuses_as_the_trainer_does(self):
         def refused(kind, flags, **settings):
             with self.assertRaises(kind) as raised:

@@ -43,6 +43,7 @@ JOB = {
 REPLICAS = {"replicas": int, "restartPolicy": str, "template": POD}
 
 SPECS = {
+    ("v1", "Pod"): POD["spec"],
     ("v1", "PersistentVolumeClaim"): {
         "accessModes": [str],
         "storageClassName": str,

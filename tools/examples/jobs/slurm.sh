@@ -12,6 +12,10 @@
 #SBATCH --output=%x-%j.log
 set -euo pipefail
 
+for argument; do
+  if [[ $argument == --checkpoint=* ]]; then TRAINER_CHECKPOINT=${argument#*=}; fi
+done
+
 # A requeued job keeps its number, and thus its folder, which all nodes must see.
 export TRAINER_CHECKPOINT=${TRAINER_CHECKPOINT:-$SLURM_SUBMIT_DIR/checkpoints-$SLURM_JOB_ID}
 export TRAINER_CHECKPOINT_EVERY=${TRAINER_CHECKPOINT_EVERY:-15m}
