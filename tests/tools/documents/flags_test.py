@@ -12,7 +12,7 @@ PAGES = ("docs/guide/*.md", "docs/reference/*.md", "docs/tutorial.md")
 OTHERS = {
     "of no command": {"name", "version"},  # `--name=value` is the form of a flag
     "bazel": {"cxxopt", "dynamic_mode", "repo_env", "stamp"},
-    "kubectl": {"from-literal"},
+    "kubectl": {"for", "from-literal"},
     "mpirun": {"host"},
     "pkg-config": {"cflags", "libs"},
     "Slurm": {"cpus-per-task", "gpus-per-task", "nodes", "ntasks-per-node", "signal"},
