@@ -13,7 +13,7 @@ inline constexpr int kMostFurtherMeshes = 256;      // of a strategy
 inline constexpr int64_t kMostMicroBatches = 4096;  // of a batch
 inline constexpr int64_t kMostNodes = 250'000;      // of a user's graph, a node once for each micro-batch
 // Of ranks and such nodes: each rank has a launch for each of them, and three more for what training adds.
-inline constexpr int64_t kMostPlacements = int64_t{8} << 20;
+inline constexpr int64_t kMostPlacements = int64_t{16} << 20;
 inline constexpr int64_t kMostSteps = int64_t{1} << 53;  // of a learning rate's schedule
 // Of a file: fields and elements of lists. What a program makes of one takes some hundred bytes.
 inline constexpr int64_t kMostFields = int64_t{4} << 20;

@@ -131,11 +131,11 @@ TEST(Strategy, MicroBatchesTimesNodesAreBounded) {
 TEST(Strategy, RanksTimesNodesAreBounded) {
   Strategy strategy;
   strategy.mesh.axes = {{"data", 4096}};
-  strategy.pipeline.micro_batches = 512;
+  strategy.pipeline.micro_batches = 1024;
   const absl::Status status = CheckStrategy(strategy, TwoLayers().graph);
   EXPECT_EQ(std::string(status.message()),
-            "8 nodes in 512 micro-batches on 4096 ranks are 16777216 placements; at most 8388608 are allowed");
-  strategy.pipeline.micro_batches = 256;
+            "8 nodes in 1024 micro-batches on 4096 ranks are 33554432 placements; at most 16777216 are allowed");
+  strategy.pipeline.micro_batches = 512;
   EXPECT_TRUE(CheckStrategy(strategy, TwoLayers().graph).ok());
 }
 
