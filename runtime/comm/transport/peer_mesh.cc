@@ -84,8 +84,8 @@ absl::StatusOr<Guest> ConnectToRank(int rank, const Endpoint& endpoint, const Id
 
 // Of two ranks the lower one listens, and offers memory. What is said of memory is no secret, and leads nowhere if
 // somebody between the two has changed it (shared_memory.h), so TLS begins behind it, where it is needed.
-absl::StatusOr<std::unique_ptr<ByteStream>> MakeStream(Guest guest, bool is_lower, const PeerMeshOptions& options,
-                                                       Socket::Time deadline) {
+absl::StatusOr<std::unique_ptr<ByteStream>> MakeStream(Guest guest, bool is_lower, int ranks,
+                                                       const PeerMeshOptions& options, Socket::Time deadline) {
   std::unique_ptr<SharedMemory> memory;
   if (is_lower) {
     ASSIGN_OR_RETURN(memory, OfferSharedMemory(guest.socket, options.shared_memory, deadline));
@@ -99,7 +99,8 @@ absl::StatusOr<std::unique_ptr<ByteStream>> MakeStream(Guest guest, bool is_lowe
   }
   RETURN_IF_ERROR(guest.socket.MakeStream());
   if (memory != nullptr) {
-    return std::make_unique<SharedMemoryStream>(std::move(guest.socket), std::move(memory), is_lower);
+    return std::make_unique<SharedMemoryStream>(std::move(guest.socket), std::move(memory), is_lower,
+                                                SharedRing::UsedBytes(ranks));
   }
   if (tls != nullptr) return std::make_unique<TlsStream>(std::move(guest.socket), std::move(tls));
   return std::make_unique<TcpStream>(std::move(guest.socket));
@@ -183,7 +184,8 @@ absl::Status PeerMesh::ConnectAll(int size, KeyValueStore& store, const PeerMesh
       return InvalidArgument("{}", options.tls ? DisagreementOnTls(rank_, peer) : DisagreementOnTls(peer, rank_));
     }
     const ConnectionSeeds seeds = guest->seeds;
-    absl::StatusOr<std::unique_ptr<ByteStream>> stream = MakeStream(*std::move(guest), rank_ < peer, options, deadline);
+    absl::StatusOr<std::unique_ptr<ByteStream>> stream =
+        MakeStream(*std::move(guest), rank_ < peer, size, options, deadline);
     if (!stream.ok()) return WithContext(fmt::format("no connection to rank {}", peer), stream.status());
     links_[peer] = std::make_unique<PeerLink>(*std::move(stream), seeds);
   }

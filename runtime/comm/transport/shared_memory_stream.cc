@@ -7,11 +7,13 @@
 
 namespace partita {
 
-SharedMemoryStream::SharedMemoryStream(Socket socket, std::unique_ptr<SharedMemory> memory, bool is_maker)
+SharedMemoryStream::SharedMemoryStream(Socket socket, std::unique_ptr<SharedMemory> memory, bool is_maker,
+                                       uint32_t ring_bytes)
     : socket_(std::move(socket)),
       memory_(std::move(memory)),
       in_(is_maker ? memory_->to_maker() : memory_->from_maker()),
-      out_(is_maker ? memory_->from_maker() : memory_->to_maker()) {
+      out_(is_maker ? memory_->from_maker() : memory_->to_maker()),
+      ring_bytes_(ring_bytes) {
   watch_ = std::thread([this] {
     char byte;
     while (recv(socket_.descriptor(), &byte, 1, 0) < 0 && errno == EINTR) {
@@ -27,7 +29,7 @@ SharedMemoryStream::~SharedMemoryStream() {
 }
 
 bool SharedMemoryStream::Write(std::span<const char> head, std::span<const char> body) {
-  return out_.Write(head) && out_.Write(body);
+  return out_.Write(head, ring_bytes_) && out_.Write(body, ring_bytes_);
 }
 
 void SharedMemoryStream::Close() {

@@ -3,6 +3,7 @@
 #ifndef PARTITA_RUNTIME_COMM_TRANSPORT_SHARED_MEMORY_STREAM_H_
 #define PARTITA_RUNTIME_COMM_TRANSPORT_SHARED_MEMORY_STREAM_H_
 
+#include <cstdint>
 #include <memory>
 #include <thread>
 
@@ -13,12 +14,13 @@ namespace partita {
 
 class SharedMemoryStream : public ByteStream {
  public:
-  // `is_maker`: whether this side has made the memory. `socket`: as of TcpStream.
-  SharedMemoryStream(Socket socket, std::unique_ptr<SharedMemory> memory, bool is_maker);
+  // `is_maker`: whether this side has made the memory. `ring_bytes`: how much of each ring is used, the same on both
+  // sides. `socket`: as of TcpStream.
+  SharedMemoryStream(Socket socket, std::unique_ptr<SharedMemory> memory, bool is_maker, uint32_t ring_bytes);
   ~SharedMemoryStream() override;
 
   bool Write(std::span<const char> head, std::span<const char> body) override;
-  bool Read(std::span<char> to) override { return in_.Read(to); }
+  bool Read(std::span<char> to) override { return in_.Read(to, ring_bytes_); }
   void Close() override;
   bool may_damage() const override { return false; }
 
@@ -27,6 +29,7 @@ class SharedMemoryStream : public ByteStream {
   const std::unique_ptr<SharedMemory> memory_;
   SharedRing& in_;
   SharedRing& out_;
+  const uint32_t ring_bytes_;
   std::thread watch_;
 };
 

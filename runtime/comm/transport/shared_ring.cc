@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 namespace partita {
@@ -23,20 +24,25 @@ void Wake(std::atomic<uint32_t>& word) { syscall(SYS_futex, &word, FUTEX_WAKE, 1
 
 }  // namespace
 
-bool SharedRing::Write(std::span<const char> from) {
+uint32_t SharedRing::UsedBytes(int ranks) {
+  const uint32_t rings = 2 * static_cast<uint32_t>(std::max(ranks - 1, 1));
+  return std::clamp(std::bit_floor((8u << 20) / rings), 16u << 10, kMostBytes);
+}
+
+bool SharedRing::Write(std::span<const char> from, uint32_t used) {
   uint32_t written = written_.load(std::memory_order_relaxed);
   while (!from.empty()) {
     if (ended_.load() != 0) return false;
-    const uint32_t read = read_.load(std::memory_order_acquire), used = written - read;
-    if (used > kBytes) return false;  // no reader counts so
-    if (used == kBytes) {
+    const uint32_t read = read_.load(std::memory_order_acquire), unread = written - read;
+    if (unread > used) return false;  // no reader counts so
+    if (unread == used) {
       writer_waits_.store(1);
       if (read_.load() == read && ended_.load() == 0) Sleep(read_, read);
       writer_waits_.store(0);
       continue;
     }
-    const uint32_t place = written % kBytes;
-    const size_t count = std::min<size_t>({from.size(), kBytes - used, kBytes - place});
+    const uint32_t place = written % used;
+    const size_t count = std::min<size_t>({from.size(), used - unread, used - place});
     std::memcpy(bytes_ + place, from.data(), count);
     from = from.subspan(count);
     written += static_cast<uint32_t>(count);
@@ -46,11 +52,11 @@ bool SharedRing::Write(std::span<const char> from) {
   return true;
 }
 
-bool SharedRing::Read(std::span<char> to) {
+bool SharedRing::Read(std::span<char> to, uint32_t used) {
   uint32_t read = read_.load(std::memory_order_relaxed);
   while (!to.empty()) {
     const uint32_t written = written_.load(std::memory_order_acquire), available = written - read;
-    if (available > kBytes) return false;  // no writer counts so
+    if (available > used) return false;  // no writer counts so
     if (available == 0) {
       if (ended_.load() != 0) return false;
       reader_waits_.store(1);
@@ -58,8 +64,8 @@ bool SharedRing::Read(std::span<char> to) {
       reader_waits_.store(0);
       continue;
     }
-    const uint32_t place = read % kBytes;
-    const size_t count = std::min<size_t>({to.size(), available, kBytes - place});
+    const uint32_t place = read % used;
+    const size_t count = std::min<size_t>({to.size(), available, used - place});
     std::memcpy(to.data(), bytes_ + place, count);
     to = to.subspan(count);
     read += static_cast<uint32_t>(count);

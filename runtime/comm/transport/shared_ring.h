@@ -13,13 +13,17 @@ namespace partita {
 // outside of it.
 class SharedRing {
  public:
-  static constexpr uint32_t kBytes = 256 << 10;  // stays in a core's cache between the two copies
+  static constexpr uint32_t kMostBytes = 256 << 10;  // stays in a core's cache between the two copies
 
-  // Blocks until all is in the ring. False: it has ended.
-  bool Write(std::span<const char> from);
+  // How much of each ring is used in a world of `ranks`, a power of two: the rings of a rank use 8 MiB at most, or 16
+  // KiB each. The rest is never touched, so it takes no memory.
+  static uint32_t UsedBytes(int ranks);
 
-  // Blocks until all of `to` is filled. False: it ended before.
-  bool Read(std::span<char> to);
+  // Blocks until all is in the ring, of which the first `used` bytes are used. False: it has ended.
+  bool Write(std::span<const char> from, uint32_t used);
+
+  // Blocks until all of `to` is filled. False: it ended before. `used`: as of the writer.
+  bool Read(std::span<char> to, uint32_t used);
 
   // Waiting calls return; data already written can still be read.
   void End();
@@ -30,7 +34,7 @@ class SharedRing {
   alignas(64) std::atomic<uint32_t> read_;
   std::atomic<uint32_t> writer_waits_;
   alignas(64) std::atomic<uint32_t> ended_;
-  alignas(64) char bytes_[kBytes];
+  alignas(64) char bytes_[kMostBytes];
 };
 
 }  // namespace partita

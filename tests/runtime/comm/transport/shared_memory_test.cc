@@ -41,10 +41,10 @@ TEST_F(SharedMemoryTest, BothHaveTheSame) {
   ASSERT_NE(*made_, nullptr);
   ASSERT_NE(*found_, nullptr);
   std::vector<char> there = {1, 2, 3}, back = {4, 5}, heard_there(3), heard_back(2);
-  EXPECT_TRUE((*found_)->to_maker().Write(there));
-  EXPECT_TRUE((*made_)->from_maker().Write(back));
-  EXPECT_TRUE((*made_)->to_maker().Read(heard_there));
-  EXPECT_TRUE((*found_)->from_maker().Read(heard_back));
+  EXPECT_TRUE((*found_)->to_maker().Write(there, SharedRing::kMostBytes));
+  EXPECT_TRUE((*made_)->from_maker().Write(back, SharedRing::kMostBytes));
+  EXPECT_TRUE((*made_)->to_maker().Read(heard_there, SharedRing::kMostBytes));
+  EXPECT_TRUE((*found_)->from_maker().Read(heard_back, SharedRing::kMostBytes));
   EXPECT_EQ(there, heard_there);
   EXPECT_EQ(back, heard_back);
 }
