@@ -239,7 +239,82 @@ absl::Status Resize(Translator& translator, const Node& node) {
   return absl::OkStatus();
 }
 
+struct Transposed {
+  IntList stride, padding, more, dilation;  // of each side; `more`: the output padding
+};
+
+// Of windows that do not overlap, which is how networks double their sides: each element becomes a block of its own, by
+// one product.
+absl::StatusOr<std::string> SideBySide(Translator& translator, const Imported& x, const Imported& w,
+                                       const std::string& name) {
+  const Shape image = translator.ShapeOf(x.node), window = translator.ShapeOf(w.node);
+  const bool is_sequence = image.size() == 3;
+  const int64_t rows = window[1], columns = is_sequence ? 1 : window[2];
+  const int64_t outputs = window.front(), inputs = window.back();
+  const int64_t height = image[1], width = is_sequence ? 1 : image[2];
+  const auto add = [&](const char* what, const char* op, const std::string& value, const Attributes& attributes) {
+    return translator.Add(name + what, op, {value}, attributes);
+  };
+  const auto reshape = [&](const char* what, const std::string& value, const Shape& shape) {
+    return add(what, "reshape", value, {{"shape", shape}});
+  };
+  ASSIGN_OR_RETURN(std::string kernel, reshape(".window", w.node, {outputs, rows * columns, inputs}));
+  ASSIGN_OR_RETURN(kernel, add(".places", "transpose", kernel, {{"permutation", IntList{1, 0, 2}}}));
+  ASSIGN_OR_RETURN(kernel, reshape(".kernel", kernel, {rows * columns * outputs, 1, 1, inputs}));
+  std::string y = x.node;
+  if (is_sequence) {
+    ASSIGN_OR_RETURN(y, reshape(".image", y, {-1, height, 1, inputs}));
+  }
+  ASSIGN_OR_RETURN(y, translator.Add(name + ".conv2d", "conv2d", {y, kernel}));
+  if (is_sequence) return reshape(".sequence", y, {-1, height * rows, outputs});
+  ASSIGN_OR_RETURN(y, reshape(".parts", y, {-1, width, rows, columns * outputs}));
+  ASSIGN_OR_RETURN(y, add(".rows", "transpose", y, {{"permutation", IntList{0, 2, 1, 3}}}));
+  return reshape(".blocks", y, {-1, height * rows, width * columns, outputs});
+}
+
 // A convolution of the image, or the sequence, with zeros between its elements, and with the kernel turned around.
+absl::StatusOr<std::string> SpreadOut(Translator& translator, Imported x, Imported w, Transposed sizes,
+                                      const std::string& name) {
+  const bool is_sequence = x.rank() == 3;
+  IntList around;
+  for (size_t d = 0; d < sizes.stride.size(); ++d) {
+    const int dimension = static_cast<int>(d) + 2;
+    const int64_t size = translator.ShapeOf(x.node)[1 + d], kernel = translator.ShapeOf(w.node)[1 + d];
+    if (const int64_t stride = sizes.stride[d]; stride > 1) {
+      const int64_t wide = (size - 1) * stride + 1;
+      std::vector<double> matrix(static_cast<size_t>(wide * size), 0);
+      for (int64_t i = 0; i < size; ++i) matrix[static_cast<size_t>(i * stride * size + i)] = 1;
+      ASSIGN_OR_RETURN(x, Mixed(translator, x, dimension, matrix, name + ".spread"));
+    }
+    std::vector<int64_t> turned;
+    for (int64_t i = kernel; i-- > 0;) turned.push_back(i);
+    if (kernel > 1) {
+      ASSIGN_OR_RETURN(w, Taken(translator, w, dimension, turned, name + ".kernel"));
+    }
+    around.push_back(sizes.dilation[d] * (kernel - 1) - sizes.padding[d]);
+    around.push_back(around.back() + sizes.more[d]);
+  }
+  if (std::ranges::any_of(around, [](int64_t side) { return side < 0; })) {
+    return InvalidArgument("a transposed convolution whose padding is larger than its kernel");
+  }
+  if (is_sequence) {  // an image of one column
+    for (Imported* const value : {&x, &w}) {
+      Shape image = translator.ShapeOf(value->node);
+      image.insert(image.begin() + 2, 1);
+      if (value == &x) image[0] = -1;
+      ASSIGN_OR_RETURN(value->node, translator.Add(name + ".image", "reshape", {value->node}, {{"shape", image}}));
+    }
+    around.push_back(0);
+    around.push_back(0);
+    sizes.dilation.push_back(1);
+  }
+  ASSIGN_OR_RETURN(std::string y, translator.Add(name + ".conv2d", "conv2d", {x.node, w.node},
+                                                 {{"padding", around}, {"dilation", sizes.dilation}}));
+  if (!is_sequence) return y;
+  const Shape image = translator.ShapeOf(y);
+  return translator.Add(name + ".sequence", "reshape", {y}, {{"shape", Shape{-1, image[1], image[3]}}});
+}
+
 absl::Status TransposedConvolution(Translator& translator, const Node& node) {
   const std::string& name = node.outputs[0];
   ASSIGN_OR_RETURN(const std::string input, TensorOf(node, "input"));
@@ -251,51 +326,19 @@ absl::Status TransposedConvolution(Translator& translator, const Node& node) {
   ASSIGN_OR_RETURN(x, translator.In(x, WithLast(InOrder(x.rank()), 1), name));
   Order turned_around = InOrder(x.rank());
   std::rotate(turned_around.begin(), turned_around.begin() + 1, turned_around.end());
-  ASSIGN_OR_RETURN(Imported w, translator.GetParameter(weight, turned_around, Beginning::kWeights));
-  const IntList stride = RepeatedOf(node, "stride", {1}, sides), padding = RepeatedOf(node, "padding", {0}, sides),
-                more = RepeatedOf(node, "output_padding", {0}, sides);
-  IntList dilation = RepeatedOf(node, "dilation", {1}, sides), around;
+  ASSIGN_OR_RETURN(const Imported w, translator.GetParameter(weight, turned_around, Beginning::kWeights));
+  const Transposed sizes = {RepeatedOf(node, "stride", {1}, sides), RepeatedOf(node, "padding", {0}, sides),
+                            RepeatedOf(node, "output_padding", {0}, sides), RepeatedOf(node, "dilation", {1}, sides)};
+  bool apart = true;
   for (size_t d = 0; d < sides; ++d) {
-    const int dimension = static_cast<int>(d) + 2;
-    const int64_t size = translator.ShapeOf(x.node)[1 + d], kernel = translator.ShapeOf(w.node)[1 + d];
-    if (stride[d] > 1) {
-      const int64_t wide = (size - 1) * stride[d] + 1;
-      std::vector<double> matrix(static_cast<size_t>(wide * size), 0);
-      for (int64_t i = 0; i < size; ++i) matrix[static_cast<size_t>(i * stride[d] * size + i)] = 1;
-      ASSIGN_OR_RETURN(x, Mixed(translator, x, dimension, matrix, name + ".spread"));
-    }
-    std::vector<int64_t> turned;
-    for (int64_t i = kernel; i-- > 0;) turned.push_back(i);
-    if (kernel > 1) {
-      ASSIGN_OR_RETURN(w, Taken(translator, w, dimension, turned, name + ".kernel"));
-    }
-    around.push_back(dilation[d] * (kernel - 1) - padding[d]);
-    around.push_back(around.back() + more[d]);
+    apart = apart && sizes.stride[d] == translator.ShapeOf(w.node)[1 + d] && sizes.padding[d] == 0 &&
+            sizes.more[d] == 0 && sizes.dilation[d] == 1;
   }
-  if (std::ranges::any_of(around, [](int64_t side) { return side < 0; })) {
-    return InvalidArgument("a transposed convolution whose padding is larger than its kernel");
-  }
-  if (sides == 1) {  // an image of one column
-    for (Imported* const value : {&x, &w}) {
-      Shape image = translator.ShapeOf(value->node);
-      image.insert(image.begin() + 2, 1);
-      if (value == &x) image[0] = -1;
-      ASSIGN_OR_RETURN(value->node, translator.Add(name + ".image", "reshape", {value->node}, {{"shape", image}}));
-    }
-    around.push_back(0);
-    around.push_back(0);
-    dilation.push_back(1);
-  }
-  const std::string bias = OptionalTensorOf(node, "bias");
-  ASSIGN_OR_RETURN(std::string y, translator.Add(name + ".conv2d", "conv2d", {x.node, w.node},
-                                                 {{"padding", around}, {"dilation", dilation}}));
-  if (!bias.empty()) {
+  ASSIGN_OR_RETURN(std::string y,
+                   apart ? SideBySide(translator, x, w, name) : SpreadOut(translator, x, w, sizes, name));
+  if (const std::string bias = OptionalTensorOf(node, "bias"); !bias.empty()) {
     ASSIGN_OR_RETURN(const Imported b, translator.GetParameter(bias, {0}, Beginning::kZeros));
     ASSIGN_OR_RETURN(y, translator.Add(name + ".bias", "bias", {y, b.node}));
-  }
-  if (sides == 1) {
-    const Shape image = translator.ShapeOf(y);
-    ASSIGN_OR_RETURN(y, translator.Add(name, "reshape", {y}, {{"shape", Shape{-1, image[1], image[3]}}}));
   }
   translator.Bind(name, {std::move(y), x.order});
   return absl::OkStatus();

@@ -1,6 +1,7 @@
 // Comparisons, logic and choices: truth values are 0 and 1. And conversions between types.
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 
 #include "importer/translation/arithmetic.h"
@@ -142,8 +143,27 @@ absl::Status Choose(Translator& translator, const Node& node, const Imported& co
   return Bound(f, f.Result("add", {f("masked", {lifted(first ? y : x), kept}), endless}), order);
 }
 
+// The value that a condition of equal elements chooses for the whole result, such as the mask of a model whose words
+// are all read; "": there is none.
+std::string ChosenByAll(Translator& translator, const Node& node, const std::string& condition) {
+  const Constant* const mask = translator.ConstantOf(condition);
+  if (mask == nullptr || mask->counts_samples != 0) return "";
+  const std::vector<double> elements = mask->values();
+  if (elements.empty() || std::ranges::adjacent_find(elements, std::not_equal_to<>()) != elements.end()) return "";
+  std::string chosen = OptionalTensorOf(node, elements[0] != 0 ? "self" : "other");
+  if (chosen.empty()) return "";
+  const auto same = [](const Size& a, const Size& b) { return a.value == b.value && a.symbol == b.symbol; };
+  const TensorMeta &meta = translator.MetaOf(chosen), &result = translator.MetaOf(node.outputs[0]);
+  return meta.type == result.type && std::ranges::equal(meta.sizes, result.sizes, same) ? chosen : "";
+}
+
 absl::Status Where(Translator& translator, const Node& node) {
   ASSIGN_OR_RETURN(const std::string condition, TensorOf(node, "condition"));
+  if (const std::string chosen = ChosenByAll(translator, node, condition); !chosen.empty()) {
+    ASSIGN_OR_RETURN(Imported value, translator.Get(chosen));
+    translator.Bind(node.outputs[0], std::move(value));
+    return absl::OkStatus();
+  }
   ASSIGN_OR_RETURN(const Imported c, translator.Get(condition));
   ASSIGN_OR_RETURN(const Choice x, ChoiceOf(translator, node, "self"));
   ASSIGN_OR_RETURN(const Choice y, ChoiceOf(translator, node, "other"));

@@ -11,6 +11,7 @@
 #include <numeric>
 
 #include "graph/value/dtype.h"
+#include "graph/value/listed_values.h"
 #include "graph/value/node_name.h"
 #include "importer/program/node_arguments.h"
 #include "runtime/base/status.h"
@@ -154,16 +155,11 @@ absl::StatusOr<Imported> Translator::Counted(const Constant& constant, const Ord
 
 absl::StatusOr<std::string> Translator::Values(const std::string& name, DType type, const Shape& shape,
                                                const std::vector<double>& values) {
-  std::string text;
-  for (size_t i = 0; i < values.size();) {
-    size_t end = i;
-    while (end < values.size() && values[end] == values[i]) ++end;
-    if (!std::isfinite(values[i]))
-      return InvalidArgument("a constant has the element {}; it must be finite", values[i]);
-    text += fmt::format("{}{}", text.empty() ? "" : ",", values[i]);
-    if (end - i > 1) text += fmt::format("x{}", end - i);
-    i = std::max(end, i + 1);
+  const auto infinite = std::ranges::find_if(values, [](double value) { return !std::isfinite(value); });
+  if (infinite != values.end()) {
+    return InvalidArgument("a constant has the element {}; it must be finite", *infinite);
   }
+  std::string text = ListedValues(values);
   Attributes attributes = {{"dtype", std::string(partita::Name(type))}, {"shape", shape}};
   const std::string key = fmt::format("{} {} {}", partita::Name(type), ToString(shape), text);
   if (const auto found = made_.find(key); found != made_.end()) return found->second;
