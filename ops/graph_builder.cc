@@ -1,5 +1,6 @@
 #include "ops/graph_builder.h"
 
+#include "graph/value/listed_values.h"
 #include "graph/value/node_name.h"
 #include "runtime/base/status.h"
 
@@ -55,6 +56,15 @@ ValueId GraphBuilder::State(const std::string& name, const Shape& shape, double 
               {"scale", value}});
 }
 
+ValueId GraphBuilder::Table(const std::string& name, DType dtype, const Shape& shape,
+                            const std::vector<double>& values) {
+  return Add(name, "state", {},
+             {{"dtype", std::string(partita::Name(dtype))},
+              {"initializer", "values"},
+              {"shape", shape},
+              {"values", ListedValues(values)}});
+}
+
 ValueId GraphBuilder::Conv2d(const std::string& name, ValueId x, const Conv2dOptions& options) {
   if (!Usable(name, x, 4)) return kNoValue;
   if (options.groups < 1) {
@@ -97,6 +107,13 @@ ValueId GraphBuilder::BatchNorm(const std::string& name, ValueId x, const BatchN
              {{"epsilon", options.epsilon},
               {"momentum", options.momentum},
               {"statistics_samples", options.statistics_samples}});
+}
+
+ValueId GraphBuilder::LayerNorm(const std::string& name, ValueId x, double epsilon) {
+  if (!Usable(name, x, 2)) return kNoValue;
+  const ValueId gain = Parameter(name + "/gain", {Channels(x)}, "constant", 1);
+  const ValueId offset = Parameter(name + "/offset", {Channels(x)}, "constant", 0);
+  return Add(name, "layer_norm", {x, gain, offset}, {{"epsilon", epsilon}});
 }
 
 ValueId GraphBuilder::Relu(const std::string& name, ValueId x) { return Add(name, "relu", {x}); }

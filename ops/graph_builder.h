@@ -63,6 +63,8 @@ class GraphBuilder {
   ValueId Input(const std::string& name, DType dtype, const Shape& shape);
   ValueId Parameter(const std::string& name, const Shape& shape, const std::string& initializer, double scale = 1);
   ValueId State(const std::string& name, const Shape& shape, double value);
+  // A state that begins with these numbers, row-major, and that no op changes.
+  ValueId Table(const std::string& name, DType dtype, const Shape& shape, const std::vector<double>& values);
 
   ValueId Conv2d(const std::string& name, ValueId x, const Conv2dOptions& options);  // without bias
   ValueId MatMul(const std::string& name, ValueId x, int64_t units, const std::string& initializer = "he_normal");
@@ -70,6 +72,8 @@ class GraphBuilder {
   // "<name>/matmul", then "<name>/bias".
   ValueId Dense(const std::string& name, ValueId x, int64_t units, const std::string& initializer = "he_normal");
   ValueId BatchNorm(const std::string& name, ValueId x, const BatchNormOptions& options = {});
+  // Of the last dimension: "<name>/gain" and "<name>/offset".
+  ValueId LayerNorm(const std::string& name, ValueId x, double epsilon);
   ValueId Relu(const std::string& name, ValueId x);
   ValueId Sigmoid(const std::string& name, ValueId x);
   ValueId MaxPool(const std::string& name, ValueId x, const WindowOptions& window);

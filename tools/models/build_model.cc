@@ -14,7 +14,10 @@
 #include "tools/models/gpt2.h"
 #include "tools/models/models.h"
 #include "tools/models/transformers/bert.h"
+#include "tools/models/transformers/swin.h"
+#include "tools/models/transformers/t5.h"
 #include "tools/models/transformers/vit.h"
+#include "tools/models/unet.h"
 #include "tools/program/exit_code.h"
 #include "tools/program/run_main.h"
 
@@ -22,7 +25,8 @@ namespace partita {
 namespace {
 
 constexpr char kInception[] = "inception-v3", kBigLstm[] = "big-lstm", kGnmt[] = "gnmt", kGpt2[] = "gpt2",
-               kConvNext[] = "convnext-tiny", kBert[] = "bert-base", kVit[] = "vit-b-16";
+               kConvNext[] = "convnext-tiny", kBert[] = "bert-base", kVit[] = "vit-b-16", kSwin[] = "swin-t",
+               kT5[] = "t5-small", kUnet[] = "unet";
 
 // "model": as the model has it.
 std::optional<bool> Choice(const std::string& choice) {
@@ -31,6 +35,10 @@ std::optional<bool> Choice(const std::string& choice) {
 }
 
 int64_t NumberOr(int64_t given, int64_t of_model) { return given == 0 ? of_model : given; }
+
+int64_t Widened(int64_t channels, double factor) {
+  return std::max<int64_t>(1, std::llround(factor * static_cast<double>(channels)));
+}
 
 ModelOptions ReadOptions(const std::string& name, const BuildModelSpec& spec) {
   ModelOptions options;
@@ -88,7 +96,7 @@ ConvNextOptions ReadConvNextOptions(const BuildModelSpec& spec) {
   options.image_size = NumberOr(spec.image_size(), options.image_size);
   options.image_channels = NumberOr(spec.image_channels(), options.image_channels);
   options.classes = NumberOr(spec.classes(), options.classes);
-  options.channels = std::max<int64_t>(1, std::llround(spec.width() * static_cast<double>(options.channels)));
+  options.channels = Widened(options.channels, spec.width());
   if (spec.has_label_smoothing()) options.label_smoothing = spec.label_smoothing();
   return options;
 }
@@ -122,6 +130,42 @@ VitOptions ReadVitOptions(const BuildModelSpec& spec) {
   return options;
 }
 
+SwinOptions ReadSwinOptions(const BuildModelSpec& spec) {
+  SwinOptions options;
+  options.batch = spec.batch();
+  options.image_size = NumberOr(spec.image_size(), options.image_size);
+  options.image_channels = NumberOr(spec.image_channels(), options.image_channels);
+  if (spec.has_patch()) options.patch = spec.patch();
+  options.window = spec.window();
+  options.classes = NumberOr(spec.classes(), options.classes);
+  options.width = Widened(options.width, spec.width());
+  if (spec.has_label_smoothing()) options.label_smoothing = spec.label_smoothing();
+  return options;
+}
+
+UnetOptions ReadUnetOptions(const BuildModelSpec& spec) {
+  UnetOptions options;
+  options.batch = spec.batch();
+  options.image_size = NumberOr(spec.image_size(), options.image_size);
+  options.image_channels = NumberOr(spec.image_channels(), options.image_channels);
+  options.classes = NumberOr(spec.classes(), options.classes);
+  options.channels = Widened(options.channels, spec.width());
+  return options;
+}
+
+T5Options ReadT5Options(const BuildModelSpec& spec) {
+  T5Options options;
+  options.batch = spec.batch();
+  if (spec.has_source_length()) options.source_places = spec.source_length();
+  if (spec.has_target_length()) options.target_places = spec.target_length();
+  options.words = NumberOr(spec.vocabulary(), options.words);
+  options.width = NumberOr(spec.hidden(), options.width);
+  if (spec.has_heads()) options.heads = spec.heads();
+  options.layers = NumberOr(spec.layers(), options.layers);
+  if (spec.has_dropout_rate()) options.dropout_rate = spec.dropout_rate();
+  return options;
+}
+
 GnmtOptions ReadGnmtOptions(const BuildModelSpec& spec) {
   GnmtOptions options;
   options.batch = spec.batch();
@@ -150,6 +194,9 @@ absl::StatusOr<Model> Make(const std::string& name, const BuildModelSpec& spec) 
   if (name == kGpt2) return MakeGpt2(ReadGpt2Options(spec), Ops());
   if (name == kBert) return MakeBert(ReadBertOptions(spec), Ops());
   if (name == kVit) return MakeVit(ReadVitOptions(spec), Ops());
+  if (name == kSwin) return MakeSwin(ReadSwinOptions(spec), Ops());
+  if (name == kT5) return MakeT5(ReadT5Options(spec), Ops());
+  if (name == kUnet) return MakeUnet(ReadUnetOptions(spec), Ops());
   if (name == kBigLstm) return MakeBigLstm(ReadBigLstmOptions(spec), Ops());
   return MakeModel(name, ReadOptions(name, spec), Ops());
 }
@@ -182,6 +229,9 @@ ProgramDefinition BuildModel() {
   program.commands.push_back(CommandOf(kGpt2, "see tools/models/gpt2.h"));
   program.commands.push_back(CommandOf(kBert, "see tools/models/transformers/bert.h"));
   program.commands.push_back(CommandOf(kVit, "see tools/models/transformers/vit.h"));
+  program.commands.push_back(CommandOf(kSwin, "see tools/models/transformers/swin.h"));
+  program.commands.push_back(CommandOf(kT5, "see tools/models/transformers/t5.h"));
+  program.commands.push_back(CommandOf(kUnet, "see tools/models/unet.h"));
   return program;
 }
 

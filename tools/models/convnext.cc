@@ -57,13 +57,7 @@ class ConvNext {
     return builder_.Bias(name + "/bias", builder_.Add(name, "conv2d", {x, w}, attributes));
   }
 
-  ValueId Norm(const std::string& name, ValueId x) {
-    if (!builder_.status().ok()) return kNoValue;
-    const int64_t channels = builder_.type(x).shape.back();
-    const ValueId gain = builder_.Parameter(name + "/gain", {channels}, "constant", 1);
-    const ValueId offset = builder_.Parameter(name + "/offset", {channels}, "constant", 0);
-    return builder_.Add(name, "layer_norm", {x, gain, offset}, {{"epsilon", kEpsilon}});
-  }
+  ValueId Norm(const std::string& name, ValueId x) { return builder_.LayerNorm(name, x, kEpsilon); }
 
   ValueId Block(const std::string& name, ValueId x, int64_t channels) {
     ValueId y = Norm(name + "/norm", Depthwise(name + "/depthwise", x, channels));

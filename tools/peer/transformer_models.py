@@ -1,4 +1,4 @@
-"""Computes one step of small models of transformers and torchvision in f64 and writes the numbers beside which the
+"""Computes one step of small models of transformers and torchvision, and of a small U-Net, in f64 and writes the numbers beside which the
 tests hold ours:
 
   PYTHON tools/peer/transformer_models.py > tests/tools/models/peer_transformers.h
@@ -8,11 +8,18 @@ repeats; a parameter has our name and layout there, and its place in the list is
 import torch
 import torchvision
 import transformers
+from torch import nn
 from torch.nn import functional
+from transformers.models.t5 import modeling_t5
 
 BERT = {"samples": 3, "places": 7, "positions": 9, "words": 17, "segments": 2, "width": 12, "heads": 3, "layers": 2,
         "classes": 4}
 VIT = {"samples": 3, "image": 12, "patch": 4, "channels": 3, "classes": 5, "width": 12, "heads": 3, "layers": 2}
+SWIN = {"samples": 3, "image": 16, "patch": 2, "channels": 3, "window": 2, "classes": 5, "width": 6}
+SWIN_STAGES = ((2, 2), (3, 3))  # blocks and heads
+T5 = {"samples": 3, "source": 7, "target": 5, "words": 17, "width": 12, "heads": 3, "layers": 2, "distances": 8,
+      "longest": 6}
+UNET = {"samples": 3, "image": 8, "channels": 2, "classes": 3, "width": 4, "halvings": 2}
 SMOOTHING = 0.11
 
 
@@ -45,6 +52,9 @@ class Parameters:
         self.add(name + "/bias/values", theirs + ".bias" if theirs + ".bias" in self.of else theirs + "_bias",
                  lambda x: x[rows])
 
+    def matmul(self, name, theirs):
+        self.add(name + "/weights", theirs + ".weight", lambda x: x.T)
+
     def norm(self, name, theirs):
         self.add(name + "/gain", theirs + ".weight")
         self.add(name + "/offset", theirs + ".bias")
@@ -53,7 +63,7 @@ class Parameters:
         with torch.no_grad():
             for k, (name, (theirs, to_ours)) in enumerate(self.ours.items()):
                 view = to_ours(self.of[theirs])
-                view.copy_(values(k, view.shape, 1 if name.endswith("/gain") else 0))
+                view.copy_(values(k, view.shape, 1 if name.endswith(("/gain", "/gamma")) else 0))
 
     def gradients(self):
         for name, (theirs, to_ours) in self.ours.items():
@@ -159,6 +169,146 @@ def vit():
     return loss.item(), found.gradients()
 
 
+def swin():
+    blocks, heads = zip(*SWIN_STAGES, strict=True)
+    module = torchvision.models.SwinTransformer(
+        [SWIN["patch"]] * 2, SWIN["width"], list(blocks), list(heads), [SWIN["window"]] * 2, stochastic_depth_prob=0.0,
+        num_classes=SWIN["classes"]).double()
+    found, width = Parameters(module), SWIN["width"]
+    found.add("patches/weights", "features.0.0.weight", lambda x: x.permute(0, 2, 3, 1))
+    found.add("patches/bias/values", "features.0.0.bias")
+    found.norm("patches/norm", "features.0.2")
+    for s, (count, _) in enumerate(SWIN_STAGES):
+        if s > 0:
+            found.norm(f"stage{s + 1}/merge/norm", f"features.{2 * s}.norm")
+            found.matmul(f"stage{s + 1}/merge", f"features.{2 * s}.reduction")
+            width *= 2
+        for b in range(count):
+            block, layer = f"stage{s + 1}/{b + 1}", f"features.{2 * s + 1}.{b}."
+            found.norm(block + "/norm1", layer + "norm1")
+            for part, ours in enumerate(("query", "key", "value")):
+                found.dense(f"{block}/{ours}", layer + "attn.qkv", slice(part * width, (part + 1) * width))
+            found.add(block + "/positions/table", layer + "attn.relative_position_bias_table")
+            found.dense(block + "/output", layer + "attn.proj")
+            found.norm(block + "/norm2", layer + "norm2")
+            found.dense(block + "/up", layer + "mlp.0")
+            found.dense(block + "/down", layer + "mlp.3")
+    found.norm("norm", "norm")
+    found.dense("logits", "head")
+    found.fill()
+    size, channels = SWIN["image"], SWIN["channels"]
+    images = values(100, (SWIN["samples"], size, size, channels), 0).permute(0, 3, 1, 2)
+    labels = torch.tensor([(2 * n + 1) % SWIN["classes"] for n in range(SWIN["samples"])])
+    loss = functional.cross_entropy(module(images), labels, label_smoothing=SMOOTHING)
+    loss.backward()
+    return loss.item(), found.gradients()
+
+
+def t5_stack(found, stack, layers):
+    found.add(f"{stack}/distances/table", f"{stack}.block.0.layer.0.SelfAttention.relative_attention_bias.weight")
+    for i in range(layers):
+        block, layer = f"{stack}{i + 1}", f"{stack}.block.{i}.layer."
+        attentions = [(block, block + "/norm1", "SelfAttention", 0)]
+        if stack == "decoder":
+            attentions.append((block + "/source", block + "/source/norm", "EncDecAttention", 1))
+        for ours, norm, kind, place in attentions:
+            found.add(norm + "/gain", f"{layer}{place}.layer_norm.weight")
+            for part, theirs in (("query", "q"), ("key", "k"), ("value", "v"), ("output", "o")):
+                found.matmul(f"{ours}/{part}", f"{layer}{place}.{kind}.{theirs}")
+        last = len(attentions)
+        found.add(block + "/norm2/gain", f"{layer}{last}.layer_norm.weight")
+        found.matmul(block + "/up", f"{layer}{last}.DenseReluDense.wi")
+        found.matmul(block + "/down", f"{layer}{last}.DenseReluDense.wo")
+    found.add(stack + "/norm/gain", stack + ".final_layer_norm.weight")
+
+
+def norm_of_squares(self, x):
+    """T5LayerNorm's, which computes the mean of the squares in f32 whatever the type."""
+    return self.weight * (x * torch.rsqrt(x.square().mean(-1, keepdim=True) + self.variance_epsilon))
+
+
+def t5():
+    modeling_t5.T5LayerNorm.forward = norm_of_squares
+    width, heads, words = T5["width"], T5["heads"], T5["words"]
+    module = transformers.T5ForConditionalGeneration(transformers.T5Config(
+        vocab_size=words, d_model=width, d_kv=width // heads, d_ff=4 * width, num_layers=T5["layers"], num_heads=heads,
+        relative_attention_num_buckets=T5["distances"], relative_attention_max_distance=T5["longest"],
+        dropout_rate=0)).double().train()
+    found = Parameters(module)
+    found.add("words/table", "shared.weight")
+    for stack in ("encoder", "decoder"):
+        t5_stack(found, stack, T5["layers"])
+    found.fill()
+    samples, source, target = T5["samples"], T5["source"], T5["target"]
+    lengths = torch.tensor([source - 2 * n for n in range(samples)])
+    mask = torch.arange(source) < lengths.unsqueeze(1)
+    words_of = lambda places, factor: torch.tensor(
+        [[1 + (factor * n + 3 * t) % (words - 1) for t in range(places)] for n in range(samples)])
+    written = torch.arange(target) < torch.tensor([target - n for n in range(samples)]).unsqueeze(1)
+    loss = module(input_ids=words_of(source, 5) * mask, attention_mask=mask.long(),
+                  decoder_input_ids=words_of(target, 7), labels=words_of(target, 2).masked_fill(~written, -100)).loss
+    loss.backward()
+    return loss.item(), found.gradients()
+
+
+class Convolutions(nn.Sequential):
+    def __init__(self, inputs, outputs):
+        layers = []
+        for width in (inputs, outputs):
+            layers += [nn.Conv2d(width, outputs, 3, padding=1, bias=False), nn.BatchNorm2d(outputs), nn.ReLU()]
+        super().__init__(*layers)
+
+
+class Unet(nn.Module):
+    """As github.com/milesial/Pytorch-UNet has it, with bilinear off."""
+
+    def __init__(self, image_channels, classes, channels, halvings):
+        super().__init__()
+        widths = [channels << s for s in range(halvings + 1)]
+        self.down = nn.ModuleList([Convolutions(inputs, outputs)
+                                   for inputs, outputs in zip([image_channels, *widths], widths, strict=False)])
+        self.doubled = nn.ModuleList([nn.ConvTranspose2d(2 * width, width, 2, 2) for width in widths[:-1]])
+        self.up = nn.ModuleList([Convolutions(2 * width, width) for width in widths[:-1]])
+        self.logits = nn.Conv2d(channels, classes, 1)
+
+    def forward(self, x):
+        of_size = [self.down[0](x)]
+        for layers in self.down[1:]:
+            of_size.append(layers(functional.max_pool2d(of_size[-1], 2)))
+        x = of_size.pop()
+        for double, layers in zip(reversed(self.doubled), reversed(self.up), strict=True):
+            x = layers(torch.cat((of_size.pop(), double(x)), 1))
+        return self.logits(x)
+
+
+def unet():
+    module = Unet(UNET["channels"], UNET["classes"], UNET["width"], UNET["halvings"]).double().train()
+    found = Parameters(module)
+
+    def add_convolutions(name, theirs):
+        for part in (0, 1):
+            found.add(f"{name}/{part + 1}/conv/weights", f"{theirs}.{3 * part}.weight", lambda x: x.permute(0, 2, 3, 1))
+            found.add(f"{name}/{part + 1}/batch_norm/gamma", f"{theirs}.{3 * part + 1}.weight")
+            found.add(f"{name}/{part + 1}/batch_norm/beta", f"{theirs}.{3 * part + 1}.bias")
+
+    for s in range(UNET["halvings"] + 1):
+        add_convolutions(f"down{s}", f"down.{s}")
+    for s in reversed(range(UNET["halvings"])):
+        # [inputs, outputs, rows, columns]; a view has to stay one, so ours is of four dimensions here.
+        found.add(f"up{s}/double/weights", f"doubled.{s}.weight", lambda x: x.permute(2, 3, 1, 0))
+        found.add(f"up{s}/bias/values", f"doubled.{s}.bias")
+        add_convolutions(f"up{s}", f"up.{s}")
+    found.add("logits/weights", "logits.weight", lambda x: x.permute(0, 2, 3, 1))
+    found.add("logits/bias/values", "logits.bias")
+    found.fill()
+    samples, size = UNET["samples"], UNET["image"]
+    images = values(100, (samples, size, size, UNET["channels"]), 0).permute(0, 3, 1, 2)
+    labels = torch.tensor([(2 * i + i // 7) % UNET["classes"] for i in range(samples * size * size)])
+    loss = functional.cross_entropy(module(images), labels.reshape(samples, size, size))
+    loss.backward()
+    return loss.item(), found.gradients()
+
+
 def show(name, says, step):
     loss, gradients = step
     print(f"\n// {says}\ninline PeerStep {name}() {{\n  return {{{loss!r},\n          {{")
@@ -169,7 +319,8 @@ def show(name, says, step):
 
 def main():
     sizes = "\n".join(f"inline constexpr int64_t k{model}{key.capitalize()} = {each};"
-                      for model, group in (("Bert", BERT), ("Vit", VIT)) for key, each in group.items())
+                      for model, group in (("Bert", BERT), ("Vit", VIT), ("Swin", SWIN), ("T5", T5), ("Unet", UNET))
+                      for key, each in group.items())
     print(f"""\
 // Written by tools/peer/transformer_models.py with transformers {transformers.__version__}, torchvision {
     torchvision.__version__.split("+")[0]} and PyTorch {torch.__version__.split("+")[0]}:
@@ -186,7 +337,7 @@ namespace partita {{
 {sizes}
 inline constexpr double kVitSmoothing = {SMOOTHING};
 
-// Element i of parameter k of a step's list; 1 more if it is a gain. Pictures are as parameter 100.
+// Element i of parameter k of a step's list; 1 more if it is a gain or gamma. Pictures are as parameter 100.
 inline double PeerValue(int64_t k, int64_t i) {{
   return static_cast<double>((7 * i + 13 * k + 5 * (i * i % 11)) % 23 - 11) / 32;
 }}
@@ -199,6 +350,11 @@ inline int64_t PeerLabel(int64_t n, int64_t t) {{
 }}
 inline int64_t PeerClass(int64_t n) {{ return n % kBertClasses; }}
 inline int64_t PeerPicture(int64_t n) {{ return (2 * n + 1) % kVitClasses; }}
+inline int64_t PeerPixel(int64_t i) {{ return (2 * i + i / 7) % kUnetClasses; }}
+// Of T5: word t of sample n, times 5 in what is read, 7 in what the decoder reads and 2 in what follows there.
+inline int64_t PeerPairWord(int64_t n, int64_t t, int64_t factor) {{ return 1 + (factor * n + 3 * t) % (kT5Words - 1); }}
+inline int64_t PeerSourceLength(int64_t n) {{ return kT5Source - 2 * n; }}
+inline int64_t PeerTargetLength(int64_t n) {{ return kT5Target - n; }}
 // The factor of element i of a gradient in PeerGradient::along.
 inline double PeerPattern(int64_t i) {{ return static_cast<double>((5 * i + 3) % 7 - 3); }}
 
@@ -214,6 +370,9 @@ struct PeerStep {{
     show("BertOfWords", "BertForMaskedLM.", bert_of_words())
     show("BertClassifier", "BertForSequenceClassification.", bert_classifier())
     show("VitStep", "VisionTransformer.", vit())
+    show("SwinStep", "SwinTransformer.", swin())
+    show("T5Step", "T5ForConditionalGeneration.", t5())
+    show("UnetStep", "A U-Net of PyTorch's layers.", unet())
     print("""
 }  // namespace partita
 

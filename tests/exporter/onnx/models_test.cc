@@ -17,7 +17,10 @@
 #include "tests/testing/assert_ok.h"
 #include "tools/models/gpt2.h"
 #include "tools/models/transformers/bert.h"
+#include "tools/models/transformers/swin.h"
+#include "tools/models/transformers/t5.h"
 #include "tools/models/transformers/vit.h"
+#include "tools/models/unet.h"
 
 namespace partita {
 namespace {
@@ -86,6 +89,40 @@ INSTANTIATE_TEST_SUITE_P(
                                              .layers = 2,
                                              .dtype = DType::kF64},
                                             Ops());
+                           }},
+                      Case{"swin",
+                           [] {
+                             return MakeSwin({.batch = kBatch,
+                                              .image_size = 16,
+                                              .patch = 2,
+                                              .window = 2,
+                                              .classes = 5,
+                                              .width = 4,
+                                              .stages = {{2, 2}, {2, 4}},
+                                              .dtype = DType::kF64},
+                                             Ops());
+                           }},
+                      Case{"unet",
+                           [] {
+                             return MakeUnet({.batch = kBatch,
+                                              .image_size = 8,
+                                              .classes = 3,
+                                              .channels = 4,
+                                              .halvings = 2,
+                                              .dtype = DType::kF64},
+                                             Ops());
+                           }},
+                      Case{"t5",
+                           [] {
+                             return MakeT5({.batch = kBatch,
+                                            .source_places = 6,
+                                            .target_places = 5,
+                                            .words = 11,
+                                            .width = 8,
+                                            .heads = 2,
+                                            .layers = 2,
+                                            .dtype = DType::kF64},
+                                           Ops());
                            }},
                       Case{"bert of words", [] { return MakeBert(Bert(BertHead::kWords), Ops()); }},
                       Case{"bert of classes", [] { return MakeBert(Bert(BertHead::kClassifier), Ops()); }},

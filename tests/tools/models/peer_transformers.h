@@ -26,9 +26,31 @@ inline constexpr int64_t kVitClasses = 5;
 inline constexpr int64_t kVitWidth = 12;
 inline constexpr int64_t kVitHeads = 3;
 inline constexpr int64_t kVitLayers = 2;
+inline constexpr int64_t kSwinSamples = 3;
+inline constexpr int64_t kSwinImage = 16;
+inline constexpr int64_t kSwinPatch = 2;
+inline constexpr int64_t kSwinChannels = 3;
+inline constexpr int64_t kSwinWindow = 2;
+inline constexpr int64_t kSwinClasses = 5;
+inline constexpr int64_t kSwinWidth = 6;
+inline constexpr int64_t kT5Samples = 3;
+inline constexpr int64_t kT5Source = 7;
+inline constexpr int64_t kT5Target = 5;
+inline constexpr int64_t kT5Words = 17;
+inline constexpr int64_t kT5Width = 12;
+inline constexpr int64_t kT5Heads = 3;
+inline constexpr int64_t kT5Layers = 2;
+inline constexpr int64_t kT5Distances = 8;
+inline constexpr int64_t kT5Longest = 6;
+inline constexpr int64_t kUnetSamples = 3;
+inline constexpr int64_t kUnetImage = 8;
+inline constexpr int64_t kUnetChannels = 2;
+inline constexpr int64_t kUnetClasses = 3;
+inline constexpr int64_t kUnetWidth = 4;
+inline constexpr int64_t kUnetHalvings = 2;
 inline constexpr double kVitSmoothing = 0.11;
 
-// Element i of parameter k of a step's list; 1 more if it is a gain. Pictures are as parameter 100.
+// Element i of parameter k of a step's list; 1 more if it is a gain or gamma. Pictures are as parameter 100.
 inline double PeerValue(int64_t k, int64_t i) {
   return static_cast<double>((7 * i + 13 * k + 5 * (i * i % 11)) % 23 - 11) / 32;
 }
@@ -41,6 +63,11 @@ inline int64_t PeerLabel(int64_t n, int64_t t) {
 }
 inline int64_t PeerClass(int64_t n) { return n % kBertClasses; }
 inline int64_t PeerPicture(int64_t n) { return (2 * n + 1) % kVitClasses; }
+inline int64_t PeerPixel(int64_t i) { return (2 * i + i / 7) % kUnetClasses; }
+// Of T5: word t of sample n, times 5 in what is read, 7 in what the decoder reads and 2 in what follows there.
+inline int64_t PeerPairWord(int64_t n, int64_t t, int64_t factor) { return 1 + (factor * n + 3 * t) % (kT5Words - 1); }
+inline int64_t PeerSourceLength(int64_t n) { return kT5Source - 2 * n; }
+inline int64_t PeerTargetLength(int64_t n) { return kT5Target - n; }
 // The factor of element i of a gradient in PeerGradient::along.
 inline double PeerPattern(int64_t i) { return static_cast<double>((5 * i + 3) % 7 - 3); }
 
@@ -195,6 +222,206 @@ inline PeerStep VitStep() {
               {"norm/offset", 0.001147599227079854, 0.26125840704556846},
               {"logits/weights", 3.9295771206752237, 1.678806237707745},
               {"logits/bias/values", -0.5630192245829537, 0.44585300584221693},
+          }};
+}
+
+// SwinTransformer.
+inline PeerStep SwinStep() {
+  return {1.5601240965600984,
+          {
+              {"patches/weights", -0.15167792027866428, 0.13163327601602628},
+              {"patches/bias/values", 0.23300476448664906, 0.25326955177911903},
+              {"patches/norm/gain", -0.13567294336749364, 0.06109540705394447},
+              {"patches/norm/offset", 0.03900996778485897, 0.05994698775228278},
+              {"stage1/1/norm1/gain", -0.05071533597695464, 0.02047895762822363},
+              {"stage1/1/norm1/offset", 0.06970512991236594, 0.01948284611608902},
+              {"stage1/1/query/weights", 0.0059443809263274, 0.0016783869864245486},
+              {"stage1/1/query/bias/values", 0.0006692822168025726, 0.0007049979521765268},
+              {"stage1/1/key/weights", -0.0023824589653092735, 0.002342991691992391},
+              {"stage1/1/key/bias/values", -2.4864652166649986e-18, 9.161681388347898e-19},
+              {"stage1/1/value/weights", 0.09461055037215374, 0.10016006583101691},
+              {"stage1/1/value/bias/values", 0.012235528990511668, 0.04018026435951649},
+              {"stage1/1/positions/table", -0.004679209315978076, 0.0021928705988723102},
+              {"stage1/1/output/weights", 0.01206447307780518, 0.049630816893017855},
+              {"stage1/1/output/bias/values", -0.035060095356473704, 0.05250325678521134},
+              {"stage1/1/norm2/gain", -0.008346042426899895, 0.02651777085860406},
+              {"stage1/1/norm2/offset", 0.01625427309402223, 0.020063405314655457},
+              {"stage1/1/up/weights", 0.27647288319257973, 0.0903009143876294},
+              {"stage1/1/up/bias/values", -0.020571631188967945, 0.04046570702273452},
+              {"stage1/1/down/weights", -0.23311431862520443, 0.06977969231233624},
+              {"stage1/1/down/bias/values", -0.03061549005521908, 0.06408626372461693},
+              {"stage1/2/norm1/gain", -0.014320432346669711, 0.006563729128515819},
+              {"stage1/2/norm1/offset", 0.009047111639646298, 0.007381925670988901},
+              {"stage1/2/query/weights", 0.001598753883404269, 0.0015426744393773506},
+              {"stage1/2/query/bias/values", 0.0004418080485058937, 0.0009406459205711546},
+              {"stage1/2/key/weights", 0.005294422352276496, 0.002733924319932804},
+              {"stage1/2/key/bias/values", -1.4896662564242973e-18, 4.2912480306785633e-19},
+              {"stage1/2/value/weights", -0.11432869280857114, 0.05138081248270779},
+              {"stage1/2/value/bias/values", -0.029964404113418365, 0.02965817381499392},
+              {"stage1/2/positions/table", -0.005943503948655772, 0.001729961428184543},
+              {"stage1/2/output/weights", 0.0430065663747903, 0.0735542774847311},
+              {"stage1/2/output/bias/values", -0.028857951353635065, 0.06337453716031996},
+              {"stage1/2/norm2/gain", 0.03106662555795211, 0.03073374258662037},
+              {"stage1/2/norm2/offset", -0.06058308376884699, 0.026978228555130046},
+              {"stage1/2/up/weights", 0.4972651749708598, 0.11801597743456349},
+              {"stage1/2/up/bias/values", 0.08277645913916791, 0.04368902171391401},
+              {"stage1/2/down/weights", 0.26813593268294883, 0.1093784470368315},
+              {"stage1/2/down/bias/values", -0.026080242779949595, 0.05826411650478409},
+              {"stage2/merge/norm/gain", -0.04847719799276291, 0.07761303361978361},
+              {"stage2/merge/norm/offset", 0.11104660195606135, 0.07734430357414684},
+              {"stage2/merge/weights", -1.2256972978166913, 0.4238737159094734},
+              {"stage2/1/norm1/gain", 0.03568989934465225, 0.027594350526729844},
+              {"stage2/1/norm1/offset", 0.029904551784863825, 0.0412470618820747},
+              {"stage2/1/query/weights", 0.027169289630273673, 0.008903991536772377},
+              {"stage2/1/query/bias/values", 0.004921365704481782, 0.0023577028633590185},
+              {"stage2/1/key/weights", 0.004517870682669404, 0.0072425062638058904},
+              {"stage2/1/key/bias/values", 6.126165791016727e-18, 2.1387149277041094e-18},
+              {"stage2/1/value/weights", -0.5936186259056684, 0.2642802416057118},
+              {"stage2/1/value/bias/values", -0.0034448993958543783, 0.07067667975698243},
+              {"stage2/1/positions/table", -0.004806297612284278, 0.0017822836524730558},
+              {"stage2/1/output/weights", -0.031091989806968562, 0.2142652839043089},
+              {"stage2/1/output/bias/values", 0.14434806688923474, 0.08206437833479964},
+              {"stage2/1/norm2/gain", -0.04053817530641835, 0.05084890131650162},
+              {"stage2/1/norm2/offset", -0.05549810705295628, 0.043106913018178025},
+              {"stage2/1/up/weights", -0.25322729988308595, 0.25618737380879836},
+              {"stage2/1/up/bias/values", 0.3587750635627278, 0.06862993363264865},
+              {"stage2/1/down/weights", -0.7712984748869105, 0.34224196806697205},
+              {"stage2/1/down/bias/values", 0.16758205561901401, 0.08488157833287233},
+              {"stage2/2/norm1/gain", 0.07439406983579307, 0.03850695474626783},
+              {"stage2/2/norm1/offset", -0.00909630277536734, 0.03491928849090039},
+              {"stage2/2/query/weights", -0.0064397957228140915, 0.0032898042618149203},
+              {"stage2/2/query/bias/values", 0.00280452038789112, 0.00106882466830979},
+              {"stage2/2/key/weights", -0.00045811871925170505, 0.002865183701475353},
+              {"stage2/2/key/bias/values", 2.0582900618279498e-19, 1.0981908792745839e-18},
+              {"stage2/2/value/weights", -0.4071036372239576, 0.1540137886340777},
+              {"stage2/2/value/bias/values", -0.04939451114637218, 0.050296251481655126},
+              {"stage2/2/positions/table", 4.306395362784431e-05, 0.0013532093598591143},
+              {"stage2/2/output/weights", 0.46622146924165175, 0.2047120182821591},
+              {"stage2/2/output/bias/values", 0.17587100214531906, 0.07949268626823834},
+              {"stage2/2/norm2/gain", -0.05036490846380428, 0.047355575283255354},
+              {"stage2/2/norm2/offset", -0.13722331315707734, 0.051993101198185364},
+              {"stage2/2/up/weights", -0.3321199178773191, 0.22113029674343193},
+              {"stage2/2/up/bias/values", -0.0848025174933947, 0.07241600156421013},
+              {"stage2/2/down/weights", -0.610522465286686, 0.21718253092974188},
+              {"stage2/2/down/bias/values", 0.26032937459678046, 0.07884628316964477},
+              {"stage2/3/norm1/gain", -0.03842042007306793, 0.035810354107761046},
+              {"stage2/3/norm1/offset", 0.02789395573215253, 0.03462941751290402},
+              {"stage2/3/query/weights", 0.004642719689009571, 0.003563587476807038},
+              {"stage2/3/query/bias/values", -0.0027515132956000216, 0.0008896917705768292},
+              {"stage2/3/key/weights", 0.0036366220085815425, 0.0028965421209418115},
+              {"stage2/3/key/bias/values", -3.9132922163148676e-19, 6.858780970398001e-19},
+              {"stage2/3/value/weights", 0.4122603723746827, 0.1945591548957671},
+              {"stage2/3/value/bias/values", 0.03017809438579206, 0.04910473843981131},
+              {"stage2/3/positions/table", 0.0018523329645085715, 0.0009806683432464181},
+              {"stage2/3/output/weights", -0.31524982761887216, 0.20304350124124623},
+              {"stage2/3/output/bias/values", 0.24173799511743624, 0.07412023323748426},
+              {"stage2/3/norm2/gain", -0.11644052614149787, 0.04772846933347363},
+              {"stage2/3/norm2/offset", -0.03998181819676712, 0.05157021354664218},
+              {"stage2/3/up/weights", -0.7727512776062335, 0.3304108005648203},
+              {"stage2/3/up/bias/values", 0.1263155455925484, 0.08750676299434922},
+              {"stage2/3/down/weights", -1.5137674662837772, 0.3667885629607652},
+              {"stage2/3/down/bias/values", 0.24759376747102246, 0.0840998041230027},
+              {"norm/gain", 0.45195530506197534, 0.13227672508886287},
+              {"norm/offset", 0.4717976122350524, 0.19084610765479879},
+              {"logits/weights", 0.8449582391781697, 0.9090349747761215},
+              {"logits/bias/values", 0.7926601816088444, 0.30518465344152634},
+          }};
+}
+
+// T5ForConditionalGeneration.
+inline PeerStep T5Step() {
+  return {2.7851320872099254,
+          {
+              {"words/table", 0.4050998764320274, 0.3615744789632942},
+              {"encoder/distances/table", 0.012633264224916011, 0.010755358120140491},
+              {"encoder1/norm1/gain", -0.10823096416794904, 0.04559439763963208},
+              {"encoder1/query/weights", -0.006215550894977856, 0.051658048726691864},
+              {"encoder1/key/weights", -0.23107595053912375, 0.0804003677826451},
+              {"encoder1/value/weights", -0.1697868272350581, 0.1622872245507607},
+              {"encoder1/output/weights", 0.3456604088474473, 0.20763411516389424},
+              {"encoder1/norm2/gain", -0.020257472942689585, 0.035846578197062016},
+              {"encoder1/up/weights", -0.18475984869690248, 0.16448395261163973},
+              {"encoder1/down/weights", -0.42397672267231873, 0.16216154188009352},
+              {"encoder2/norm1/gain", 0.01708319535993663, 0.015017967954127574},
+              {"encoder2/query/weights", 0.023378774536586655, 0.02335942583192592},
+              {"encoder2/key/weights", -0.019896813317591695, 0.019092363231569504},
+              {"encoder2/value/weights", -0.46581907366139913, 0.07921205582098104},
+              {"encoder2/output/weights", -0.18977686408222327, 0.07143120531329143},
+              {"encoder2/norm2/gain", -0.011225073377202237, 0.021733076120782624},
+              {"encoder2/up/weights", -0.024361380265496224, 0.11178584921326527},
+              {"encoder2/down/weights", -0.29957326900540704, 0.10203546998265095},
+              {"encoder/norm/gain", -0.07955338181181379, 0.019876844860514872},
+              {"decoder/distances/table", 0.007226698592230173, 0.013145820103101091},
+              {"decoder1/norm1/gain", 0.03119016689985951, 0.028055933496472736},
+              {"decoder1/query/weights", 0.2039154657848701, 0.06015599422002867},
+              {"decoder1/key/weights", 0.05654921065695494, 0.06863691187493363},
+              {"decoder1/value/weights", -0.035940078191192576, 0.09932440630183131},
+              {"decoder1/output/weights", -0.09776717904717117, 0.0949324527235252},
+              {"decoder1/source/norm/gain", 0.008813796448461843, 0.0045502725030170605},
+              {"decoder1/source/query/weights", 0.07394153883085909, 0.021278643407272015},
+              {"decoder1/source/key/weights", 0.04169990467996616, 0.03560939520445499},
+              {"decoder1/source/value/weights", 0.037581280540956, 0.1191060520428779},
+              {"decoder1/source/output/weights", -0.20367464604144092, 0.09676687692310726},
+              {"decoder1/norm2/gain", 0.017438048514276334, 0.024402684221554356},
+              {"decoder1/up/weights", -0.26745931319958444, 0.13069781513192674},
+              {"decoder1/down/weights", -0.07912878299539183, 0.1629461899117347},
+              {"decoder2/norm1/gain", -0.008128206235701237, 0.03088770179235381},
+              {"decoder2/query/weights", 0.018514878603946586, 0.00850076319934697},
+              {"decoder2/key/weights", -0.012323184577772966, 0.010574899374148775},
+              {"decoder2/value/weights", 0.09544452453794344, 0.08435638976253304},
+              {"decoder2/output/weights", 0.1993313155263071, 0.09870577626157453},
+              {"decoder2/source/norm/gain", -0.011479673248369106, 0.004006870351853708},
+              {"decoder2/source/query/weights", 0.05951697154319115, 0.017828876283125225},
+              {"decoder2/source/key/weights", 0.012765183539908537, 0.017775574564227133},
+              {"decoder2/source/value/weights", 0.02294622367033604, 0.08431474258483854},
+              {"decoder2/source/output/weights", -0.2788307190294811, 0.08614176613255042},
+              {"decoder2/norm2/gain", -0.03325580715434225, 0.026729507485501992},
+              {"decoder2/up/weights", 0.26373039200587955, 0.1822724122044447},
+              {"decoder2/down/weights", 0.3823026480178009, 0.14239640684242588},
+              {"decoder/norm/gain", -0.030813178566735412, 0.04321196525058897},
+          }};
+}
+
+// A U-Net of PyTorch's layers.
+inline PeerStep UnetStep() {
+  return {1.0968518446478792,
+          {
+              {"down0/1/conv/weights", -0.16367246293541743, 0.09299996438603736},
+              {"down0/1/batch_norm/gamma", 0.021897910707734437, 0.009469656528319204},
+              {"down0/1/batch_norm/beta", 0.02607594412521466, 0.012599357640373484},
+              {"down0/2/conv/weights", -0.16606206894804873, 0.09401408790117262},
+              {"down0/2/batch_norm/gamma", -0.016135351299317494, 0.007367879235299844},
+              {"down0/2/batch_norm/beta", -0.004747536944685009, 0.006915395484724874},
+              {"down1/1/conv/weights", -0.07750749504074565, 0.04459517997350721},
+              {"down1/1/batch_norm/gamma", 0.00720480754990037, 0.012463244257215764},
+              {"down1/1/batch_norm/beta", 0.00015238145365800877, 0.007967966507623771},
+              {"down1/2/conv/weights", 0.1644738959051418, 0.03626867839200779},
+              {"down1/2/batch_norm/gamma", 0.004299433288490015, 0.009828941109439543},
+              {"down1/2/batch_norm/beta", 0.007596168825396098, 0.007375158626263324},
+              {"down2/1/conv/weights", -0.028494185637929513, 0.024653472659677413},
+              {"down2/1/batch_norm/gamma", -0.0021312915760526166, 0.003344254849787784},
+              {"down2/1/batch_norm/beta", 0.003713477704553536, 0.0037389474872829578},
+              {"down2/2/conv/weights", 0.029887220824359295, 0.023103120625171024},
+              {"down2/2/batch_norm/gamma", 0.006279651095971136, 0.005325056872471829},
+              {"down2/2/batch_norm/beta", 0.008124435532119785, 0.0037561636836783794},
+              {"up1/double/weights", 0.06489949910316094, 0.02252066085062138},
+              {"up1/bias/values", -0.003359022923037594, 0.0032175949539870936},
+              {"up1/1/conv/weights", 0.03001615580771733, 0.03280117477347314},
+              {"up1/1/batch_norm/gamma", 0.007409750444253686, 0.004321309772681214},
+              {"up1/1/batch_norm/beta", -0.014023368558785547, 0.006629956628944},
+              {"up1/2/conv/weights", -0.019415848743462305, 0.03496635060461318},
+              {"up1/2/batch_norm/gamma", 0.00857752966560282, 0.00724936827797153},
+              {"up1/2/batch_norm/beta", 0.015287739874352892, 0.006832055148642226},
+              {"up0/double/weights", 0.035452209945060084, 0.03165996508402796},
+              {"up0/bias/values", 0.0024524861090754408, 0.0028865528960903297},
+              {"up0/1/conv/weights", -0.1502791934378614, 0.05669869224498543},
+              {"up0/1/batch_norm/gamma", 0.021729346683284738, 0.007799190083999154},
+              {"up0/1/batch_norm/beta", 0.021515231278409944, 0.007427796794575511},
+              {"up0/2/conv/weights", 0.03683615672633239, 0.060512051420358495},
+              {"up0/2/batch_norm/gamma", -0.01254860155314136, 0.022738999086596427},
+              {"up0/2/batch_norm/beta", -0.002639208429113759, 0.023068024502644738},
+              {"logits/weights", -0.11019294264480961, 0.13163849190038066},
+              {"logits/bias/values", 0.10357805650376221, 0.06875162282244864},
           }};
 }
 

@@ -1,4 +1,4 @@
-"""Small BERTs and vision transformers are trained, split, evaluated and read again as any graph is."""
+"""Small BERTs, T5s, vision transformers and U-Nets are trained, split, evaluated and read again as any graph is."""
 
 import os
 import unittest
@@ -11,6 +11,9 @@ MODELS = {
     "mlm": ["bert-base", "--length=7", "--vocabulary=31", *SMALL],
     "classifier": ["bert-base", "--head=classifier", "--length=7", "--vocabulary=31", "--classes=5", *SMALL],
     "vit": ["vit-b-16", "--image-size=12", "--patch=4", "--classes=7", *SMALL],
+    "swin": ["swin-t", "--image-size=16", "--patch=1", "--window=2", "--width=0.25", "--classes=7", "--batch=6"],
+    "t5": ["t5-small", "--source-length=7", "--target-length=5", "--vocabulary=31", *SMALL],
+    "unet": ["unet", "--image-size=32", "--width=0.0625", "--classes=3", "--batch=6"],
 }
 
 

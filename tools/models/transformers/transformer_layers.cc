@@ -14,9 +14,7 @@ ValueId TransformerLayers::FirstRows(const std::string& name, ValueId table, int
 }
 
 ValueId TransformerLayers::Norm(const std::string& name, ValueId x) {
-  const ValueId gain = builder_.Parameter(name + "/gain", {options_.width}, "constant", 1);
-  const ValueId offset = builder_.Parameter(name + "/offset", {options_.width}, "constant", 0);
-  return builder_.Add(name, "layer_norm", {x, gain, offset}, {{"epsilon", options_.epsilon}});
+  return builder_.LayerNorm(name, x, options_.epsilon);
 }
 
 ValueId TransformerLayers::Dense(const std::string& name, ValueId x, int64_t units, const Initial& initial) {
