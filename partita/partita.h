@@ -140,7 +140,7 @@ struct Options {
   std::vector<std::string> predict = {};  // values of the graph that Predict returns
   bool train = true;                      // false: only for Predict, without memory for gradients and optimizer
   Device device = Device::kHost;
-  int gpu = -1;           // of kCuda, for all ranks of this process; -1: LOCAL_RANK, else 0
+  int gpu = -1;           // of kCuda, for all ranks of this process; -1: the local rank, else 0
   std::string data = {};  // files for Fit: a path that the trainer's --data takes (docs/reference/data.md)
   // Other settings of a run, by the name of the trainer's flag (docs/reference/flags.md), e.g.
   // {"epochs", "5"}, {"batch", "64"}, {"checkpoint", "folder"}, {"resume", "auto"}, {"load", "file"}, {"save", "file"},

@@ -35,6 +35,7 @@ constexpr Source kSources[] = {
     {"torchrun", "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_RANK"},
     {"mpirun (Open MPI)", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK", ""},
     {"mpirun (MPICH)", "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", ""},
+    {"mpiexec (PALS)", "PMI_RANK", "PMI_SIZE", "PMI_LOCAL_RANK", "PMI_LOCAL_RANK"},
     {"srun", "SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID", "SLURM_STEP_ID"},
     // One process on each node; without LOCAL_RANK, RANK and WORLD_SIZE count pods.
     {kKubernetes, "PET_NODE_RANK", "PET_NNODES", "", ""},
@@ -49,10 +50,14 @@ absl::StatusOr<int> Number(const std::string& name, const std::string& text, int
   return FlagError("environment variable {} is '{}'; allowed are {} to {}", name, text, least, most);
 }
 
+bool IsThere(const Source& source, const Environment& environment) {
+  return environment(source.rank) && environment(source.ranks) &&
+         (*source.inside == '\0' || environment(source.inside));
+}
+
 absl::StatusOr<std::optional<JobPlace>> Read(const Source& source, const Environment& environment) {
+  if (!IsThere(source, environment)) return std::nullopt;
   const auto rank = environment(source.rank), ranks = environment(source.ranks);
-  if (!rank || !ranks) return std::nullopt;
-  if (*source.inside != '\0' && !environment(source.inside)) return std::nullopt;
   JobPlace place;
   place.launcher = source.launcher;
   ASSIGN_OR_RETURN(place.ranks, Number(source.ranks, *ranks, 1, kMostRanks));
@@ -165,6 +170,19 @@ std::optional<std::string> SystemEnvironment(const std::string& name) {
   const char* const value = std::getenv(name.c_str());
   if (value == nullptr || *value == '\0') return std::nullopt;
   return value;
+}
+
+std::optional<int> LocalRank(const Environment& environment) {
+  const auto read = [&](const char* name) -> std::optional<int> {
+    const auto text = environment(name);
+    const std::optional<int> value = text ? NumberOf<int>(*text) : std::nullopt;
+    return value && *value >= 0 && *value <= kMostRanks ? value : std::nullopt;
+  };
+  for (const Source& source : kSources) {
+    if (*source.local_rank == '\0' || !IsThere(source, environment)) continue;
+    if (const std::optional<int> found = read(source.local_rank)) return found;
+  }
+  return read("LOCAL_RANK");
 }
 
 absl::StatusOr<std::optional<JobPlace>> FindPlace(const Environment& environment) {

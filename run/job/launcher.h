@@ -32,6 +32,10 @@ std::optional<std::string> SystemEnvironment(const std::string& name);
 // is not below the number of ranks, two launchers that do not agree, an address other than loopback without a token.
 absl::StatusOr<std::optional<JobPlace>> FindPlace(const Environment& environment);
 
+// The rank among the processes of this machine, by the first launcher that says it; LOCAL_RANK alone counts as well.
+// Nothing where no launcher says it, or where its value is no rank, which FindPlace rejects.
+std::optional<int> LocalRank(const Environment& environment);
+
 // Names of the variables that `trainer launch` sets besides torchrun's.
 inline constexpr char kTokenVariable[] = "PARTITA_JOB_TOKEN";
 inline constexpr char kLauncherVariable[] = "PARTITA_LAUNCHER";

@@ -3,9 +3,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
-#include <cstdlib>
-#include <cstring>
 
 #include "graph/ir/entry_point.h"
 #include "graph/read/model_entries.h"
@@ -15,6 +12,7 @@
 #include "ops/values/number_op.h"
 #include "run/host/cache_folder.h"
 #include "run/host/log.h"
+#include "run/job/launcher.h"
 #include "run/spec/flag.h"
 #include "run/spec/spec_error.h"
 #include "runtime/api/backend/gpu.h"
@@ -24,13 +22,12 @@ namespace partita {
 
 namespace {
 
-// Of the processes that a launcher starts on one machine each has a GPU of its own.
+// Each of the processes that a launcher starts on one machine has a GPU of its own. A launcher that binds GPUs, as srun
+// does with --gpus-per-task, shows each process only its own, which then is the first.
 int GpuIndex(const RunSpec& spec) {
   if (spec.execution().gpu() >= 0) return static_cast<int>(spec.execution().gpu());
-  const char* const local_rank = std::getenv("LOCAL_RANK");
-  int index = 0;
-  if (local_rank != nullptr) std::from_chars(local_rank, local_rank + std::strlen(local_rank), index);
-  return std::max(0, index);
+  const int local_rank = LocalRank(SystemEnvironment).value_or(0);
+  return local_rank > 0 && VisibleGpus() == 1 ? 0 : local_rank;
 }
 
 std::string PlanFolder(const RunSpec& spec) {

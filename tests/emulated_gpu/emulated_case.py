@@ -12,9 +12,10 @@ class EmulatedCase(TrainerCase):
 
     trainer = os.path.abspath("tests/emulated_gpu/trainer")
 
-    def on_gpu(self, command, *arguments, code=0, mock=True, **variables):
-        """`variables` are PARTITA_EMULATED_*: GPUS of the machine, SEED of the order in which work is done."""
-        environment = without_launchers()
+    def on_gpu(self, command, *arguments, code=0, mock=True, launcher=None, **variables):
+        """`variables` are PARTITA_EMULATED_*: GPUS of the machine, SEED of the order in which work is done. `launcher`:
+        what a launcher sets."""
+        environment = without_launchers() | (launcher or {})
         environment["XDG_CACHE_HOME"] = self.path("cache")
         environment.update({f"PARTITA_EMULATED_{name}": str(value) for name, value in variables.items()})
         before, after = ([], [command]) if command != "launch" else (["launch", "--", "train"], [])

@@ -51,6 +51,19 @@ class RunTest(EmulatedCase):
         done = self.on_gpu("train", "--gpu=3", LENET, GPUS=3, code=2)
         self.assertIn("there is no device cuda:3; this machine has cuda:0 to cuda:2", done.stderr)
 
+    def test_the_gpu_of_the_local_rank(self):
+        """As each launcher says it. A process that sees one GPU was given that one."""
+        launchers = [{"RANK": "0", "WORLD_SIZE": "1", "LOCAL_RANK": "3"},
+                     {"OMPI_COMM_WORLD_RANK": "0", "OMPI_COMM_WORLD_SIZE": "1", "OMPI_COMM_WORLD_LOCAL_RANK": "3"},
+                     {"PMI_RANK": "0", "PMI_SIZE": "1", "MPI_LOCALRANKID": "3"},
+                     {"SLURM_STEP_ID": "0", "SLURM_PROCID": "0", "SLURM_NTASKS": "1", "SLURM_LOCALID": "3"}]
+        for variables in launchers:
+            with self.subTest(variables=variables):
+                done = self.on_gpu("train", "--steps=1", MLP, GPUS=3, code=2, launcher=variables)
+                self.assertIn("there is no device cuda:3; this machine has cuda:0 to cuda:2", done.stderr)
+                for number in (1, 4):
+                    self.on_gpu("train", "--steps=1", MLP, GPUS=number, launcher=variables)
+
     def test_two_processes_cannot_share_a_gpu(self):
         done = self.on_gpu("launch", "--batch=8", "--steps=1", "--dp=2", "--gpu=0", LENET, code=3)
         self.assertIn("NCCL needs one for each, or a distinct NCCL_HOSTID", done.stderr)

@@ -196,7 +196,7 @@ ARROWS = {
                 " graph/read graph/schedule graph/proto_io ops ops/functors ops/values partitioner partitioner/choose" +
                 " partitioner/cluster partitioner/clusters partitioner/cost partitioner/predict" +
                 " partitioner/profile partitioner/proto_io runtime/api/backend runtime/api/rank runtime/data runtime/train" +
-                " importer run/spec run/tuning run/host run/solver",
+                " importer run/spec run/tuning run/host run/solver run/job",
     "run/beginning": "runtime/base proto graph/value graph/ir graph/read graph/text importer ops runtime/api" +
                      " runtime/checkpoint runtime/checkpoint/sharded runtime/train runtime/train/sharded run/spec" +
                      " run/tuning",

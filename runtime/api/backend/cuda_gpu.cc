@@ -91,6 +91,8 @@ absl::StatusOr<std::unique_ptr<Device>> OpenGpu(const SessionOptions& options) {
   return CudaDevice::Create(std::move(device));
 }
 
+int VisibleGpus() { return CountCudaDevices().value_or(0); }
+
 std::string GpuModel(const Device& gpu) { return static_cast<const CudaDevice&>(gpu).model(); }
 
 std::string ModelOfGpu(int index) {

@@ -21,6 +21,9 @@ class Job;
 // the index is out of range.
 absl::StatusOr<std::unique_ptr<Device>> OpenGpu(const SessionOptions& options);
 
+// The number of GPUs that this process may use; 0: none, or CUDA cannot count them.
+int VisibleGpus();
+
 // As its maker calls it: "NVIDIA H200".
 std::string GpuModel(const Device& gpu);
 

@@ -11,6 +11,7 @@ absl::Status NoGpu() {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Device>> OpenGpu(const SessionOptions&) { return NoGpu(); }
+int VisibleGpus() { return 0; }
 std::string GpuModel(const Device& gpu) { return gpu.name(); }
 std::string ModelOfGpu(int) { return ""; }
 absl::Status CheckRanksOfGpu(int, const std::string&) { return NoGpu(); }

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <map>
+#include <vector>
 
 #include "tools/program/exit_code.h"
 
@@ -14,11 +15,24 @@ namespace {
 
 using Variables = std::map<std::string, std::string>;
 
-absl::StatusOr<std::optional<JobPlace>> Find(const Variables& variables) {
-  return FindPlace([&](const std::string& name) -> std::optional<std::string> {
+Environment EnvironmentOf(const Variables& variables) {
+  return [variables](const std::string& name) -> std::optional<std::string> {
     const auto found = variables.find(name);
     return found == variables.end() ? std::nullopt : std::optional(found->second);
-  });
+  };
+}
+
+absl::StatusOr<std::optional<JobPlace>> Find(const Variables& variables) { return FindPlace(EnvironmentOf(variables)); }
+
+// Rank 3 of 4, the second of its machine.
+std::vector<Variables> OfEachLauncher() {
+  return {
+      {{"RANK", "3"}, {"WORLD_SIZE", "4"}, {"LOCAL_RANK", "1"}},
+      {{"OMPI_COMM_WORLD_RANK", "3"}, {"OMPI_COMM_WORLD_SIZE", "4"}, {"OMPI_COMM_WORLD_LOCAL_RANK", "1"}},
+      {{"PMI_RANK", "3"}, {"PMI_SIZE", "4"}, {"MPI_LOCALRANKID", "1"}},
+      {{"PMI_RANK", "3"}, {"PMI_SIZE", "4"}, {"PMI_LOCAL_RANK", "1"}},
+      {{"SLURM_PROCID", "3"}, {"SLURM_NTASKS", "4"}, {"SLURM_LOCALID", "1"}, {"SLURM_STEP_ID", "0"}},
+  };
 }
 
 TEST(Launcher, NobodyIsThere) {
@@ -28,13 +42,7 @@ TEST(Launcher, NobodyIsThere) {
 }
 
 TEST(Launcher, UnderstandsEach) {
-  const Variables cases[] = {
-      {{"RANK", "3"}, {"WORLD_SIZE", "4"}, {"LOCAL_RANK", "1"}},
-      {{"OMPI_COMM_WORLD_RANK", "3"}, {"OMPI_COMM_WORLD_SIZE", "4"}, {"OMPI_COMM_WORLD_LOCAL_RANK", "1"}},
-      {{"PMI_RANK", "3"}, {"PMI_SIZE", "4"}, {"MPI_LOCALRANKID", "1"}},
-      {{"SLURM_PROCID", "3"}, {"SLURM_NTASKS", "4"}, {"SLURM_LOCALID", "1"}, {"SLURM_STEP_ID", "0"}},
-  };
-  for (const Variables& variables : cases) {
+  for (const Variables& variables : OfEachLauncher()) {
     const auto place = Find(variables);
     ASSERT_TRUE(place.ok() && place->has_value());
     EXPECT_EQ((*place)->rank, 3);
@@ -48,6 +56,22 @@ TEST(Launcher, UnderstandsEach) {
   EXPECT_EQ((*pod)->ranks, 2);
   EXPECT_EQ((*pod)->port, 23456);
   EXPECT_EQ((*pod)->launcher, "Kubernetes");
+}
+
+std::optional<int> Local(const Variables& variables) { return LocalRank(EnvironmentOf(variables)); }
+
+// A GPU for each process of a machine.
+TEST(Launcher, SaysTheLocalRank) {
+  for (const Variables& variables : OfEachLauncher()) EXPECT_EQ(Local(variables), 1);
+  EXPECT_EQ(Local({{"LOCAL_RANK", "2"}}), 2);
+  // srun --mpi=pmi2 sets the rank of MPICH as well, but not its local rank.
+  Variables pmi2 = {{"PMI_RANK", "3"}, {"PMI_SIZE", "4"}, {"SLURM_PROCID", "3"}, {"SLURM_NTASKS", "4"}};
+  EXPECT_EQ(Local(pmi2), std::nullopt);
+  pmi2.insert({{"SLURM_LOCALID", "1"}, {"SLURM_STEP_ID", "0"}});
+  EXPECT_EQ(Local(pmi2), 1);
+  for (const char* text : {"-1", "one", "100000"}) EXPECT_EQ(Local({{"LOCAL_RANK", text}}), std::nullopt) << text;
+  EXPECT_EQ(Local({}), std::nullopt);
+  EXPECT_EQ(Local({{"SLURM_LOCALID", "1"}}), std::nullopt) << "outside of a step it is the batch script's";
 }
 
 TEST(Launcher, KeepsOutOfTheWayOfTorchrunsAgent) {
