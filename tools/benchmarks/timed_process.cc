@@ -1,14 +1,17 @@
 #include "tools/benchmarks/timed_process.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <thread>
 
 #include "runtime/base/check.h"
 #include "runtime/base/status.h"
@@ -19,6 +22,10 @@ extern char** environ;
 
 namespace partita {
 namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::seconds kTimeToEnd{10};
 
 struct Pipe {
   int read = -1;
@@ -74,7 +81,8 @@ pid_t Spawn(const std::vector<std::string>& command, const std::vector<std::stri
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<TimedProcess>> TimedProcess::Start(const std::vector<std::string>& command,
-                                                                  const std::vector<std::string>& variables) {
+                                                                  const std::vector<std::string>& variables,
+                                                                  std::chrono::milliseconds longest_wait) {
   // A child that died is told by what it answers, not by a signal.
   std::signal(SIGPIPE, SIG_IGN);
   const Pipe input = MakePipe(), output = MakePipe();
@@ -87,15 +95,26 @@ absl::StatusOr<std::unique_ptr<TimedProcess>> TimedProcess::Start(const std::vec
     close(output.read);
     return InvalidArgument("{} does not start: {}", command[0], reason);
   }
-  std::unique_ptr<TimedProcess> process(new TimedProcess(child, fdopen(input.write, "w"), fdopen(output.read, "r")));
+  std::unique_ptr<TimedProcess> process(new TimedProcess(child, fdopen(input.write, "w"), output.read, longest_wait));
   RETURN_IF_ERROR(process->Greet());
   return process;
 }
 
 TimedProcess::~TimedProcess() {
   std::fclose(to_);
-  std::fclose(from_);
-  if (!waited_) Wait();
+  close(from_);
+  if (waited_ || EndsWithin(kTimeToEnd)) return;
+  kill(child_, SIGKILL);
+  Wait();
+}
+
+bool TimedProcess::EndsWithin(std::chrono::milliseconds time) {
+  for (const auto deadline = Clock::now() + time; Clock::now() < deadline;) {
+    int status = 0;
+    if (waitpid(child_, &status, WNOHANG) == child_) return waited_ = true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return false;
 }
 
 // A wait status.
@@ -123,13 +142,35 @@ absl::Status TimedProcess::Greet() {
   return absl::OkStatus();
 }
 
+absl::Status TimedProcess::AwaitOutput(Clock::time_point deadline) {
+  int ready = 0;
+  do {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
+    pollfd output{from_, POLLIN, 0};
+    ready = poll(&output, 1, static_cast<int>(std::clamp<int64_t>(left, 0, 1 << 30)));
+  } while (ready < 0 && errno == EINTR);
+  if (ready != 0) return absl::OkStatus();
+  if (!waited_) kill(child_, SIGKILL);
+  if (!waited_) Wait();
+  return absl::DeadlineExceededError(fmt::format("{} gave no answer within {} s and was killed",
+                                                 version_.empty() ? "a process" : version_,
+                                                 static_cast<double>(longest_wait_.count()) / 1000));
+}
+
 absl::StatusOr<std::string> TimedProcess::ReadLine() {
-  std::string text;
-  for (int c = std::fgetc(from_); c != '\n'; c = std::fgetc(from_)) {
-    if (c == EOF) return Ended();
-    text += static_cast<char>(c);
+  const auto deadline = Clock::now() + longest_wait_;
+  size_t end = 0;
+  while ((end = read_.find('\n')) == std::string::npos) {
+    RETURN_IF_ERROR(AwaitOutput(deadline));
+    char piece[4096];
+    const ssize_t count = read(from_, piece, sizeof(piece));
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return Ended();
+    read_.append(piece, static_cast<size_t>(count));
   }
-  return text;
+  const std::string line = read_.substr(0, end);
+  read_.erase(0, end + 1);
+  return line;
 }
 
 absl::StatusOr<std::string> TimedProcess::Ask(const std::string& line) {

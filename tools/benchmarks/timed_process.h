@@ -8,6 +8,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <memory>
@@ -21,19 +22,24 @@ namespace partita {
 // Between two calls the child sleeps. Thread-compatible.
 class TimedProcess {
  public:
-  // `command`: program and arguments. `variables`: "NAME=value", over those of this process. kInvalidArgument: it does
-  // not start; what Ask says.
+  // No round that is worth measuring takes longer.
+  static constexpr std::chrono::seconds kLongestWait{1800};
+
+  // `command`: program and arguments. `variables`: "NAME=value", over those of this process. `longest_wait`: for each
+  // line. kInvalidArgument: it does not start; what Ask says.
   static absl::StatusOr<std::unique_ptr<TimedProcess>> Start(const std::vector<std::string>& command,
-                                                             const std::vector<std::string>& variables = {});
+                                                             const std::vector<std::string>& variables = {},
+                                                             std::chrono::milliseconds longest_wait = kLongestWait);
   TimedProcess(const TimedProcess&) = delete;
   TimedProcess& operator=(const TimedProcess&) = delete;
-  // Closes the child's input, at which it ends, and waits for it.
+  // Closes the child's input, at which it ends, and waits for it; kills it if it does not end within 10 seconds.
   ~TimedProcess();
 
   const std::string& version() const { return version_; }
 
   // What it answers to a line. kInternal: the child has ended; kResourceExhausted: with exit code 4, as our programs do
-  // where something does not fit. Why, it says itself, on standard error.
+  // where something does not fit. Why, it says itself, on standard error. kDeadlineExceeded: no answer in time; then it
+  // is killed.
   absl::StatusOr<std::string> Ask(const std::string& line);
   // The seconds that this number of steps took. kInternal also if the answer is malformed.
   absl::StatusOr<double> Run(int64_t steps);
@@ -43,15 +49,21 @@ class TimedProcess {
   int64_t GrownMemory() const;
 
  private:
-  TimedProcess(pid_t child, FILE* to, FILE* from) : child_(child), to_(to), from_(from) {}
+  TimedProcess(pid_t child, FILE* to, int from, std::chrono::milliseconds longest_wait)
+      : child_(child), to_(to), from_(from), longest_wait_(longest_wait) {}
   absl::Status Greet();
   absl::StatusOr<std::string> ReadLine();
+  // Whether there is more to read before the deadline; kDeadlineExceeded: there is not, and the child was killed.
+  absl::Status AwaitOutput(std::chrono::steady_clock::time_point deadline);
   absl::Status Ended();
+  bool EndsWithin(std::chrono::milliseconds time);
   int Wait();
 
   const pid_t child_;
   FILE* const to_;
-  FILE* const from_;
+  const int from_;
+  const std::chrono::milliseconds longest_wait_;
+  std::string read_;  // behind the last line
   std::string version_;
   int64_t memory_at_start_ = 0;
   bool waited_ = false;  // for its end
