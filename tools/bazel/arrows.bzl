@@ -103,7 +103,7 @@ ARROWS = {
     "ops/cuda/own": "runtime/base graph/ir ops/functors ops/functors/updates ops/values ops/cuda/launch" +
                     " ops/cuda/kernel",
     "ops/cuda/cublaslt": "runtime/base runtime/device/cuda/library ops/functors ops/plans ops/cuda/launch" +
-                         " ops/cuda/plans ops/cuda/kernel",
+                         " ops/cuda/plans ops/cuda/kernel ops/cuda/own",
     "ops/cuda/cudnn": "runtime/base graph/ir runtime/device/cuda/library ops/plans ops/cuda/launch ops/cuda/plans" +
                       " ops/cuda/kernel ops/cuda/own",
     "ops/cuda": "runtime/base graph/ir runtime/device runtime/device/cuda runtime/exec ops/functors" +

@@ -57,6 +57,8 @@ absl::StatusOr<PreparedCudaKernel> CublasLtMatMuls::PrepareLstm(const LocalNode&
   int64_t library_bytes = 0;
   for (const LstmProduct product : loop.products()) {
     ASSIGN_OR_RETURN(plans[product], FindPlan(ProductOf(product, loop)));
+    // Rows of a place may lie anywhere.
+    RETURN_IF_ERROR(plans[product]->unaligned.status());
     library_bytes = std::max(library_bytes, plans[product]->workspace_bytes());
   }
   PreparedCudaKernel kernel = KernelOf(loop, library_bytes);

@@ -7,6 +7,7 @@
 #include "ops/cuda/launch/contraction.h"
 #include "ops/cuda/launch/reductions.h"
 #include "ops/cuda/launch/relu_mask.h"
+#include "ops/cuda/own/own_kernels.h"
 
 namespace partita {
 namespace {
@@ -19,6 +20,21 @@ ColumnChunks ChunksOf(const MatMulProduct& product) {
 bool IsAligned(const void* address) { return reinterpret_cast<uintptr_t>(address) % kVectorBytes == 0; }
 
 bool Aligned(const KernelArguments& a) { return IsAligned(In(a, 0)) && IsAligned(In(a, 1)) && IsAligned(Out(a, 0)); }
+
+bool Aligned(const ProductCalls& calls, const KernelArguments& a) {
+  for (int64_t call = 0; call < calls.count(); ++call) {
+    if (!Aligned(calls.At(call, a))) return false;
+  }
+  return true;
+}
+
+// Our own kernel, which takes operands at any address.
+absl::StatusOr<PreparedCudaKernel> Reference(const LocalNode& node, const MatMulProduct& product) {
+  if (IsBatch(node)) return CudaBatchMatMul(node);
+  if (product.bias_operand.has_value()) return CudaMatMulBiasGrad(node);
+  if (product.mask == ReluMask::kNone) return CudaMatMul(node);
+  return product.mask == ReluMask::kWritten ? CudaMatMulReluMask(node) : CudaMatMulReluGrad(node);
+}
 
 char* WorkspaceOf(const KernelArguments& a) {
   const auto skipped = -reinterpret_cast<uintptr_t>(a.workspace) % kWorkspaceAlignment;
@@ -87,6 +103,17 @@ absl::StatusOr<CublasLtMatMuls::SharedPlan> CublasLtMatMuls::FindPlan(const MatM
 absl::StatusOr<PreparedCudaKernel> CublasLtMatMuls::Prepare(const LocalNode& node) {
   RETURN_IF_ERROR(CheckProduct(node));
   ASSIGN_OR_RETURN(const SharedPlan plan, FindPlan(ProductOf(node)));
+  PreparedCudaKernel kernel = PrepareWith(plan, node);
+  if (plan->unaligned.ok()) return kernel;
+  ASSIGN_OR_RETURN(const PreparedCudaKernel reference, Reference(node, ProductOf(node)));
+  kernel.workspace_bytes = std::max(kernel.workspace_bytes, reference.workspace_bytes);
+  kernel.bind = [calls = ProductCalls(node), bind = kernel.bind, reference](const KernelArguments& a) {
+    return Aligned(calls, a) ? bind(a) : reference.bind(a);
+  };
+  return kernel;
+}
+
+PreparedCudaKernel CublasLtMatMuls::PrepareWith(const SharedPlan& plan, const LocalNode& node) {
   PreparedCudaKernel kernel;
   kernel.workspace_bytes = plan->workspace_bytes();
   kernel.library_launches = LaunchesOf(ProductOf(node), plan->product);
@@ -167,7 +194,9 @@ absl::StatusOr<CudaEnqueue> CublasLtMatMuls::BindAndAddRows(const SharedPlan& pl
 
 absl::Status CublasLtMatMuls::Run(const MatMulPlan& plan, cublasLtMatmulDesc_t operation,
                                   const KernelArguments& arguments, CudaQueue queue) const {
-  const cublasLtMatmulHeuristicResult_t& chosen = Aligned(arguments) ? plan.aligned : plan.unaligned;
+  const bool aligned = Aligned(arguments);
+  if (!aligned) RETURN_IF_ERROR(plan.unaligned.status());
+  const cublasLtMatmulHeuristicResult_t& chosen = aligned ? plan.aligned : *plan.unaligned;
   return Multiply(api_, handle_, plan, operation, chosen,
                   {In(arguments, 0), In(arguments, 1), Out(arguments, 0), WorkspaceOf(arguments)}, queue);
 }

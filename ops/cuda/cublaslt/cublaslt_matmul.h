@@ -1,7 +1,9 @@
 // Matrix products on cuBLASLt: f32 (TF32 where it is allowed), f64, and bf16 with f32 sums; either operand transposed.
 //
 // For each kind of product and alignment of its operands an algorithm is chosen once: the first that the library's
-// heuristics name or, where runs need not repeat each other's bits, the fastest of the first few (timed). It is kept as
+// heuristics name or, where runs need not repeat each other's bits and operands lie at multiples of 16 bytes, the
+// fastest of the first few (timed). Where the library has none for other addresses, a node whose operands turn out to
+// lie at such is bound to our own kernel, and an LSTM is refused. An algorithm is kept as
 // the library's own 64 bytes (PlanCache), so equal products get equal bits on all ranks that share plans. cuBLASLt's
 // algorithms are deterministic.
 //
@@ -46,6 +48,8 @@ class CublasLtMatMuls : public std::enable_shared_from_this<CublasLtMatMuls> {
       : api_(api), options_(std::move(options)), cache_(cache) {}
   using SharedPlan = std::shared_ptr<const MatMulPlan>;
 
+  // Takes operands that lie at multiples of 16 bytes, and others if the plan does.
+  PreparedCudaKernel PrepareWith(const SharedPlan& plan, const LocalNode& node);
   // Of a product with an epilogue it may be one of the product alone.
   absl::StatusOr<SharedPlan> FindPlan(const MatMulProduct& product);
   absl::StatusOr<CudaEnqueue> Bind(const SharedPlan& plan, const MatMulProduct& wanted, const KernelArguments& a);

@@ -94,8 +94,9 @@ class Planner {
     ASSIGN_OR_RETURN(plan->a, p.transpose_w ? Layout(p.dtype, p.k, p.n, p.one_w) : Layout(p.dtype, p.n, p.k, p.one_w));
     ASSIGN_OR_RETURN(plan->b, p.transpose_x ? Layout(p.dtype, p.m, p.k, p.one_x) : Layout(p.dtype, p.k, p.m, p.one_x));
     ASSIGN_OR_RETURN(plan->d, Layout(p.result, p.n, p.m, false));
-    ASSIGN_OR_RETURN(plan->aligned, Algorithm(*plan, 16));
-    ASSIGN_OR_RETURN(plan->unaligned, Algorithm(*plan, static_cast<uint32_t>(SizeOf(p.dtype))));
+    ASSIGN_OR_RETURN(plan->aligned, Algorithm(*plan, kVectorBytes, options_.timer));
+    plan->unaligned = Algorithm(*plan, static_cast<uint32_t>(SizeOf(p.dtype)), nullptr);
+    if (!plan->unaligned.ok() && !absl::IsInvalidArgument(plan->unaligned.status())) return plan->unaligned.status();
     return std::shared_ptr<const MatMulPlan>(plan);
   }
 
@@ -141,17 +142,18 @@ class Planner {
     return preference;
   }
 
-  absl::StatusOr<cublasLtMatmulHeuristicResult_t> Algorithm(const MatMulPlan& plan, uint32_t alignment) {
+  absl::StatusOr<cublasLtMatmulHeuristicResult_t> Algorithm(const MatMulPlan& plan, uint32_t alignment,
+                                                            const PlanTimer& timer) {
     const std::string key =
         fmt::format("cublaslt {} {} product {} tf32 {:d} timed {:d} alignment {}", api_.cublasLtGetVersion(),
-                    options_.device, product_.Key(), options_.allow_tf32, options_.timer != nullptr, alignment);
+                    options_.device, product_.Key(), options_.allow_tf32, timer != nullptr, alignment);
     if (const std::optional<std::string> kept = cache_.Find(key); kept.has_value()) {
       absl::StatusOr<cublasLtMatmulHeuristicResult_t> known = Known(plan, *kept);
       if (known.ok()) return known;
       cache_.Refuse(key, std::string(known.status().message()));
     }
     ASSIGN_OR_RETURN(const std::vector<cublasLtMatmulHeuristicResult_t> candidates, Candidates(plan, alignment));
-    ASSIGN_OR_RETURN(const cublasLtMatmulHeuristicResult_t best, Best(plan, candidates));
+    ASSIGN_OR_RETURN(const cublasLtMatmulHeuristicResult_t best, Best(plan, candidates, timer));
     cache_.Add(key, std::string(reinterpret_cast<const char*>(best.algo.data), sizeof(best.algo.data)));
     return best;
   }
@@ -196,15 +198,16 @@ class Planner {
 
   // The first, or the fastest of those that can be timed.
   absl::StatusOr<cublasLtMatmulHeuristicResult_t> Best(const MatMulPlan& plan,
-                                                       const std::vector<cublasLtMatmulHeuristicResult_t>& candidates) {
-    if (options_.timer == nullptr || candidates.size() == 1) return candidates[0];
+                                                       const std::vector<cublasLtMatmulHeuristicResult_t>& candidates,
+                                                       const PlanTimer& timer) {
+    if (timer == nullptr || candidates.size() == 1) return candidates[0];
     std::vector<PlanToTime> plans;
     for (const cublasLtMatmulHeuristicResult_t& candidate : candidates) plans.push_back(ToTime(plan, candidate));
-    ASSIGN_OR_RETURN(const FastestPlan fastest, FindFastest(options_.timer, plans));
+    ASSIGN_OR_RETURN(const FastestPlan fastest, FindFastest(timer, plans));
     return candidates[fastest.place];
   }
 
-  // Operands at multiples of 256 bytes, which an algorithm for any address takes as well.
+  // Operands at multiples of 256 bytes.
   PlanToTime ToTime(const MatMulPlan& plan, const cublasLtMatmulHeuristicResult_t& candidate) {
     const MatMulProduct& p = product_;
     const auto rounded = [](int64_t bytes) {

@@ -35,12 +35,14 @@ struct MatMulPlan {
   MatMulProduct product;        // without the node's epilogue, if the library does not take that
   CublasLtOperation operation;  // with a bias and a mask that are nowhere
   CublasLtMatrix a, b, d;
-  // For operands at multiples of 16 bytes, and for any.
-  cublasLtMatmulHeuristicResult_t aligned, unaligned;
+  // For operands at multiples of 16 bytes, and for any, for which the library may have none.
+  cublasLtMatmulHeuristicResult_t aligned;
+  absl::StatusOr<cublasLtMatmulHeuristicResult_t> unaligned;
 
   // The library's part of the workspace. Behind it lies the bias where it has to be copied.
   int64_t library_bytes() const {
-    return AlignUp(static_cast<int64_t>(std::max(aligned.workspaceSize, unaligned.workspaceSize)));
+    const size_t any = unaligned.ok() ? unaligned->workspaceSize : 0;
+    return AlignUp(static_cast<int64_t>(std::max(aligned.workspaceSize, any)));
   }
   int64_t workspace_bytes() const {
     const int64_t used = library_bytes() + product.bias_bytes();
@@ -63,7 +65,8 @@ struct EpilogueAddresses {
 absl::StatusOr<CublasLtOperation> MakeOperation(const CublasLtApi& api, const MatMulProduct& product, bool allow_tf32,
                                                 const EpilogueAddresses& at);
 
-// For the GPU that is the calling thread's; the first error ends it. kInvalidArgument: no algorithm computes it.
+// For the GPU that is the calling thread's; the first error ends it. kInvalidArgument: no algorithm computes it, even
+// of aligned operands. The algorithm for others is never timed: they are rare.
 absl::StatusOr<std::shared_ptr<const MatMulPlan>> MakeMatMulPlan(const CublasLtApi& api, cublasLtHandle_t handle,
                                                                  const MatMulProduct& product,
                                                                  const CublasLtOptions& options, PlanCache& cache);

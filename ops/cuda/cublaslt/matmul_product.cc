@@ -9,7 +9,7 @@ namespace {
 
 // batch_matmul has several products.
 ProductBatch BatchOf(const LocalNode& node) {
-  if (node.attributes.Has("transpose_y")) return MakeProductBatch(node);
+  if (IsBatch(node)) return MakeProductBatch(node);
   return {{}, MakeProductSizes(node)};
 }
 
@@ -51,6 +51,8 @@ MatMulProduct MatMulProduct::WithoutMask() const {
   product.mask = ReluMask::kNone;
   return product;
 }
+
+bool IsBatch(const LocalNode& node) { return node.attributes.Has("transpose_y"); }
 
 MatMulProduct ProductOf(const LocalNode& node) {
   MatMulProduct product;

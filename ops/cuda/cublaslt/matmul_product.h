@@ -43,6 +43,9 @@ struct MatMulProduct {
   ChannelRows bias_rows() const { return {static_cast<int64_t>(k), static_cast<int64_t>(bias_operand == 0 ? m : n)}; }
 };
 
+// Whether it is a batch_matmul.
+bool IsBatch(const LocalNode& node);
+
 // Of batch_matmul those that one call computes.
 MatMulProduct ProductOf(const LocalNode& node);
 

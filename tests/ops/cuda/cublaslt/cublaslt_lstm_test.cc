@@ -57,6 +57,18 @@ TEST(CublasLtLstm, PlansAProductOnce) {
   EXPECT_EQ(fake.algorithms_run.size(), 4u);
 }
 
+// The next kernel is asked, ours.
+TEST(CublasLtLstm, NeedsAlgorithmsForAnyAddress) {
+  const TensorType g{DType::kF32, {2, 5, 12}}, w{DType::kF32, {3, 12}};
+  FakeCublasLt fake;
+  fake.unaligned = false;
+  PlanCache cache;
+  const auto products = CublasLtMatMuls::Create(fake.api(), {}, &cache);
+  ASSERT_TRUE(products.ok());
+  const LocalNode node = WholeNode("lstm_steps", {}, {g, w, std::nullopt, std::nullopt, std::nullopt, std::nullopt});
+  EXPECT_EQ((*products)->PrepareLstm(node).status().code(), absl::StatusCode::kInvalidArgument);
+}
+
 // An estimate asks for no less than the kernel.
 TEST(CublasLtLstm, IsEstimatedWithoutALibrary) {
   const TensorType g{DType::kF32, {2, 5, 12}}, w{DType::kF32, {2, 12}}, projection{DType::kF32, {3, 2}};

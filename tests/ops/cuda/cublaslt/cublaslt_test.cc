@@ -48,6 +48,31 @@ TEST(CublasLtMatMul, TheAlgorithmSuitsTheAddresses) {
   EXPECT_EQ(fake.alignments, (std::vector<uint32_t>{16, 4, 16, 4}));
 }
 
+// Then our own kernel computes what turns out to lie there; aligned operands, and a search, lose nothing.
+TEST(CublasLtMatMul, TheLibraryMayHaveNoAlgorithmForOddAddresses) {
+  int tried = 0;
+  for (const KernelCase& c : AllCases()) {
+    if (c.node.op->name.find("matmul") == std::string::npos || c.node.outputs[0].dtype != DType::kF32) continue;
+    FakeCublasLt fake;
+    fake.unaligned = false;
+    const std::vector<Values> expected = Outputs(InF64(c.node), c.inputs, {.reference_only = true});
+    const auto aligned = Computed(fake.api(), c.node, c.inputs, {}, {}, nullptr, false, 2);
+    if (!aligned.ok() && absl::IsInvalidArgument(aligned.status())) continue;  // nothing to multiply
+    ASSERT_TRUE(aligned.ok()) << c.name << ": " << aligned.status();
+    EXPECT_LE(Distance((*aligned)[0], expected[0]), 2e-6) << c.name;
+    // Of the calls for a batch the second may lie off 16 bytes where the first does not.
+    EXPECT_TRUE(!fake.algorithms_run.empty() || c.node.op->name == "batch_matmul") << c.name;
+    fake.algorithms_run.clear();
+    const auto odd = Computed(fake.api(), c.node, c.inputs, {.misalignment = 4}, {}, nullptr, false, 3);
+    ASSERT_TRUE(odd.ok()) << c.name << ": " << odd.status();
+    for (size_t i = 0; i < expected.size(); ++i) EXPECT_LE(Distance((*odd)[i], expected[i]), 2e-6) << c.name;
+    EXPECT_TRUE(fake.algorithms_run.empty()) << c.name;
+    EXPECT_EQ(fake.live, 0);
+    ++tried;
+  }
+  EXPECT_GE(tried, 40);
+}
+
 TEST(CublasLtMatMul, TF32IsUsedOnlyWhereItIsAllowed) {
   const LocalNode node = Product(2, 3, 4);
   const std::vector<Values> inputs = {RandomValues(8, 1), RandomValues(12, 2)};
@@ -140,8 +165,8 @@ TEST(CublasLtMatMul, TheFastestOfThoseThatCanBeTimedWins) {
   const auto found = Computed(fake.api(), node, inputs, {}, options, &cache);
   ASSERT_TRUE(found.ok()) << found.status();
   EXPECT_EQ(*found, *expected);
-  EXPECT_EQ(timed, 8u);  // for both alignments
-  EXPECT_EQ(fake.places_run, (std::vector<uint64_t>{1, 2, 3, 4, 1, 2, 3, 4, 3}));
+  EXPECT_EQ(timed, 4u);  // for aligned operands alone
+  EXPECT_EQ(fake.places_run, (std::vector<uint64_t>{1, 2, 3, 4, 3}));
   // Another process is told, and neither searches nor times.
   PlanCache told;
   ASSERT_TRUE(told.Import(cache.Export()).ok());
@@ -149,7 +174,7 @@ TEST(CublasLtMatMul, TheFastestOfThoseThatCanBeTimedWins) {
   fake.places_run.clear();
   ASSERT_TRUE(Computed(fake.api(), node, inputs, {}, options, &told).ok());
   EXPECT_EQ(fake.searches, 0);
-  EXPECT_EQ(timed, 8u);
+  EXPECT_EQ(timed, 4u);
   EXPECT_EQ(fake.places_run, std::vector<uint64_t>{3});
   size_t lost = 0;
   EXPECT_EQ(Computed(fake.api(), node, inputs, {}, {.timer = TimerOf({-1}, &lost)}).status(),

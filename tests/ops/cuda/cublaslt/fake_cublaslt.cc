@@ -171,7 +171,8 @@ cublasStatus_t ReadProblem(cublasLtHandle_t handle, cublasLtMatmulDesc_t operati
 }
 
 // Without a word in `refusals`: what this GPU has no algorithm for, as a test wants it.
-bool HasAlgorithm(const Operation& operation) {
+bool HasAlgorithm(const Operation& operation, const Preference& preference) {
+  if (preference.a % 16 != 0 && !fake->unaligned) return false;
   if (operation.has_mask() && !fake->masks) return false;
   return operation.epilogue == CUBLASLT_EPILOGUE_DEFAULT || fake->epilogues;
 }
@@ -205,7 +206,7 @@ cublasStatus_t Heuristic(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc, cub
   const auto* const preference = Find<Preference>(raw, fake->preferences);
   if (preference == nullptr) return Refuse(CUBLAS_STATUS_INVALID_VALUE, "the preference does not exist");
   if (most <= 0) return Refuse(CUBLAS_STATUS_INVALID_VALUE, fmt::format("{} algorithms are asked for", most));
-  if (!HasAlgorithm(problem.operation)) {
+  if (!HasAlgorithm(problem.operation, *preference)) {
     latest_error = kError;
     return CUBLAS_STATUS_NOT_SUPPORTED;
   }

@@ -41,6 +41,7 @@ class FakeCublasLt {
   std::vector<uint64_t> algorithms_run;            // by alignment
   std::vector<uint64_t> places_run;                // in the heuristics' list
   std::vector<cublasComputeType_t> compute_types;  // of products that were run
+  bool unaligned = true;                           // operands off multiples of 16 bytes have algorithms
   bool epilogues = true;                           // are known to the heuristics
   bool masks = true;                               // and so are those with masks of a relu
   std::vector<cublasLtEpilogue_t> epilogues_run;
