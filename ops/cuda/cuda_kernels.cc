@@ -17,7 +17,8 @@ std::string KernelName(const std::string& op, const CudaKernelEntry& entry) {
 
 // `refusals` of the kernels before it: "; name: reason" for each.
 KernelChoice ChoiceOf(const std::string& name, const PreparedCudaKernel& prepared, const std::string& refusals) {
-  const std::string remark = refusals + (prepared.workspace_estimated ? "; workspace estimated" : "");
+  std::string remark = refusals + (prepared.workspace_estimated ? "; workspace estimated" : "");
+  if (!prepared.remark.empty()) remark += "; " + prepared.remark;
   return {name, prepared.workspace_bytes, prepared.deterministic, remark.empty() ? "" : remark.substr(2)};
 }
 

@@ -70,6 +70,7 @@ absl::StatusOr<std::shared_ptr<CudnnConvolutions>> OpenConvolutions(CudaDevice& 
   cudnn.deterministic = options.deterministic;
   cudnn.device = DeviceText(device);
   cudnn.timer = TimerFor(device, options);
+  cudnn.tell = options.tell;
   return CudnnConvolutions::Create(api, cudnn, plans);
 }
 

@@ -3,7 +3,9 @@
 #ifndef PARTITA_OPS_CUDA_CUDA_LIBRARIES_H_
 #define PARTITA_OPS_CUDA_CUDA_LIBRARIES_H_
 
+#include <functional>
 #include <memory>
+#include <string>
 
 #include "ops/cuda/cudnn/cudnn_convolution.h"
 #include "ops/cuda/kernel_table.h"
@@ -14,7 +16,8 @@ namespace partita {
 
 struct CudaLibraryOptions {
   bool allow_tf32 = false;
-  bool deterministic = true;  // never times, never takes a kernel whose bits may differ
+  bool deterministic = true;                               // never times, never takes a kernel whose bits may differ
+  std::function<void(const std::string&)> tell = nullptr;  // CudnnOptions::tell
 };
 
 // `device` must outlive what is returned and all kernels of it; so must `plans`.

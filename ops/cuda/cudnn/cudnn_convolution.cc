@@ -17,6 +17,8 @@ struct ConvolutionPlan {
   CudnnPlan plan;
   bool fused = false;  // computes the epilogue; else a launch of our own does, if there is one
   double seconds = 0;  // 0: not timed
+  int tried = 0;       // plans from which it was chosen by time
+  int skipped = 0;     // and how many more there were
 };
 
 namespace {
@@ -113,6 +115,12 @@ absl::StatusOr<ConvolutionPlan> Fastest(const CudnnApi& api, cudnnHandle_t handl
   ASSIGN_OR_RETURN(const FastestPlan fastest, FindFastest(timer, to_time));
   candidates[fastest.place].seconds = fastest.seconds;
   return std::move(candidates[fastest.place]);
+}
+
+// Empty: nothing was left out.
+std::string RemarkOn(const ConvolutionPlan& plan) {
+  if (plan.skipped == 0) return "";
+  return fmt::format("{} of {} cuDNN plans tried; no time was left for more", plan.tried, plan.tried + plan.skipped);
 }
 
 absl::StatusOr<PreparedCudaKernel> Reference(const LocalNode& node, ConvolutionDirection direction) {
@@ -218,15 +226,49 @@ absl::StatusOr<CudnnConvolutions::SharedPlan> CudnnConvolutions::MakePlan(const 
     cache_->Refuse(key, std::string(plan.status().message()));
   }
   ASSIGN_OR_RETURN(const CudnnDescriptor graph, GraphOf(api_, target_, convolution));
-  const EngineRules rules = RulesFor(*convolution.node, options_);
   if (IsTimed(options_)) {
-    ASSIGN_OR_RETURN(std::vector<CudnnPlan> plans, FindCandidates(api_, target_, graph, rules, kTimedPlans));
-    ASSIGN_OR_RETURN(*result, Fastest(api_, target_.handle, std::move(plans), Work(convolution), options_.timer));
+    ASSIGN_OR_RETURN(*result, MakeTimedPlan(convolution, graph));
   } else {
-    ASSIGN_OR_RETURN(result->plan, FirstPlan(api_, target_, graph, rules));
+    ASSIGN_OR_RETURN(result->plan, FirstPlan(api_, target_, graph, RulesFor(*convolution.node, options_)));
   }
   if (const absl::StatusOr<std::string> text = WritePlan(api_, result->plan); text.ok()) cache_->Add(key, *text);
   return SharedPlan(result);
+}
+
+absl::StatusOr<ConvolutionPlan> CudnnConvolutions::MakeTimedPlan(const CudnnConvolution& convolution,
+                                                                 const CudnnDescriptor& graph) {
+  const PlanningLimits& limits = options_.limits;
+  const double begin = limits.clock();
+  const auto enough = [&] {
+    const double spent = limits.clock() - begin;
+    return spent >= limits.seconds_each || spent_ + spent >= limits.seconds_in_all;
+  };
+  ASSIGN_OR_RETURN(CudnnCandidates candidates,
+                   FindCandidates(api_, target_, graph, RulesFor(*convolution.node, options_),
+                                  {.most = kTimedPlans, .enough = enough}));
+  ConvolutionPlan plan;
+  const int tried = static_cast<int>(candidates.plans.size());
+  if (tried == 1 && candidates.skipped > 0) {
+    plan = {std::move(candidates.plans[0]), convolution.epilogue.any()};
+  } else {
+    ASSIGN_OR_RETURN(plan,
+                     Fastest(api_, target_.handle, std::move(candidates.plans), Work(convolution), options_.timer));
+  }
+  plan.tried = tried;
+  plan.skipped = candidates.skipped;
+  Spend(limits.clock() - begin);
+  return plan;
+}
+
+void CudnnConvolutions::Spend(double seconds) {
+  const double most = options_.limits.seconds_in_all;
+  const bool was_left = spent_ < most;
+  spent_ += seconds;
+  if (!was_left || spent_ < most || !options_.tell) return;
+  options_.tell(
+      fmt::format("cuDNN: choosing plans by time has taken {:.0f} s; further convolutions get the first plan that "
+                  "the library names",
+                  spent_));
 }
 
 absl::StatusOr<PreparedCudaKernel> CudnnConvolutions::Prepare(const LocalNode& node) {
@@ -241,6 +283,7 @@ absl::StatusOr<PreparedCudaKernel> CudnnConvolutions::Prepare(const LocalNode& n
   PreparedCudaKernel kernel;
   kernel.workspace_bytes = std::max(WorkspaceBytes(*plan, detour), reference.workspace_bytes);
   kernel.deterministic = plan->plan.deterministic;
+  kernel.remark = RemarkOn(*plan);
   kernel.engine = [self = shared_from_this(), plan] { return DescribeEngine(self->api_, plan->plan).value_or(""); };
   kernel.library_launches = description.epilogue.any() && !plan->fused ? 2 : 1;
   kernel.bind = [self = shared_from_this(), plan, reference, detour,

@@ -4,8 +4,8 @@
 // A plan is the first that the library's heuristics name, of those that keep to the rules: no sums in less than f32, no
 // TF32 and no rounded inputs of f32 where they are not allowed, none that is not deterministic where results must
 // repeat (the option, or a node that several ranks compute alike). Without the option the first few of each of the
-// library's lists may be timed (CudnnOptions::timer) and the fastest wins. It is kept by a text of the library's own
-// (PlanCache).
+// library's lists may be timed (CudnnOptions::timer) and the fastest wins; where that takes too long (PlanningLimits),
+// fewer are, which the kernel's remark says. A plan is kept by a text of the library's own (PlanCache).
 //
 // Bias and relu are a part of the plan where an engine takes them. Else (f32 without TF32, mostly), or where that is
 // timed and faster, the convolution's own plan is followed by one launch of ours. cuDNN may make a zero of a NaN in
@@ -13,6 +13,8 @@
 #ifndef PARTITA_OPS_CUDA_CUDNN_CUDNN_CONVOLUTION_H_
 #define PARTITA_OPS_CUDA_CUDNN_CUDNN_CONVOLUTION_H_
 
+#include <chrono>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -25,11 +27,24 @@
 
 namespace partita {
 
+// What may be spent on plans besides the first of each convolution, which is always made. Some engines are compiled
+// when they are planned, for seconds each.
+struct PlanningLimits {
+  double seconds_each = 4;     // on planning one convolution
+  double seconds_in_all = 60;  // on planning and timing all of this process
+  // Only differences count.
+  std::function<double()> clock = [] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  };
+};
+
 struct CudnnOptions {
   bool allow_tf32 = false;
   bool deterministic = true;
   std::string device = "";    // model and capability, as part of keys: "NVIDIA H200 sm_90"
   PlanTimer timer = nullptr;  // not called if deterministic; null: the heuristics decide
+  PlanningLimits limits = {};
+  std::function<void(const std::string&)> tell = nullptr;  // takes one line, once the limit for all is reached
 };
 
 struct ConvolutionPlan;
@@ -62,6 +77,8 @@ class CudnnConvolutions : public std::enable_shared_from_this<CudnnConvolutions>
   absl::StatusOr<SharedPlan> OrApart(const CudnnConvolution& convolution, const std::string& key,
                                      const absl::StatusOr<SharedPlan>& fused);
   absl::StatusOr<SharedPlan> MakePlan(const CudnnConvolution& convolution, const std::string& key);
+  absl::StatusOr<ConvolutionPlan> MakeTimedPlan(const CudnnConvolution& convolution, const CudnnDescriptor& graph);
+  void Spend(double seconds);
 
   const CudnnApi api_;
   const CudnnOptions options_;
@@ -69,6 +86,7 @@ class CudnnConvolutions : public std::enable_shared_from_this<CudnnConvolutions>
   CudnnTarget target_;
   std::mutex mutex_;
   std::map<std::string, SharedPlan> plans_;
+  double spent_ = 0;  // seconds, of limits.seconds_in_all
 };
 
 }  // namespace partita

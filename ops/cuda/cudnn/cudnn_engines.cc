@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -14,6 +15,34 @@ constexpr int64_t kMostWorkspace = int64_t{1} << 30;
 
 using Notes = std::vector<cudnnBackendNumericalNote_t>;
 
+// The descriptors that are an attribute of another: at most `most`, empty ones of which the library fills.
+absl::StatusOr<std::vector<CudnnDescriptor>> PartsOf(const CudnnApi& api, const CudnnDescriptor& whole,
+                                                     cudnnBackendAttributeName_t name,
+                                                     cudnnBackendDescriptorType_t type, int64_t most,
+                                                     const std::string& what) {
+  std::vector<CudnnDescriptor> parts;
+  std::vector<cudnnBackendDescriptor_t> raw;
+  for (int64_t i = 0; i < most; ++i) {
+    ASSIGN_OR_RETURN(CudnnDescriptor empty, CudnnBuilder(api, type, what).Empty());
+    raw.push_back(empty.get());
+    parts.push_back(std::move(empty));
+  }
+  int64_t found = 0;
+  RETURN_IF_ERROR(CudnnStatus(
+      api, api.cudnnBackendGetAttribute(whole.get(), name, CUDNN_TYPE_BACKEND_DESCRIPTOR, most, &found, raw.data()),
+      "cudnnBackendGetAttribute of " + what));
+  parts.resize(static_cast<size_t>(std::clamp<int64_t>(found, 0, most)));
+  return parts;
+}
+
+absl::StatusOr<CudnnDescriptor> PartOf(const CudnnApi& api, const CudnnDescriptor& whole,
+                                       cudnnBackendAttributeName_t name, cudnnBackendDescriptorType_t type,
+                                       const std::string& what) {
+  ASSIGN_OR_RETURN(std::vector<CudnnDescriptor> parts, PartsOf(api, whole, name, type, 1, what));
+  if (parts.empty()) return Internal("cuDNN answers nothing for {}", what);
+  return std::move(parts[0]);
+}
+
 // The configurations that one kind of heuristics names, best first.
 absl::StatusOr<std::vector<CudnnDescriptor>> Configurations(const CudnnApi& api, const CudnnTarget& target,
                                                             const CudnnDescriptor& graph, cudnnBackendHeurMode_t mode) {
@@ -21,38 +50,14 @@ absl::StatusOr<std::vector<CudnnDescriptor>> Configurations(const CudnnApi& api,
                                                          .Set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph)
                                                          .Set(CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, mode)
                                                          .Finalize());
-  const auto get = [&](int64_t count, int64_t& found, cudnnBackendDescriptor_t* raw) {
-    return CudnnStatus(api,
-                       api.cudnnBackendGetAttribute(heuristics.get(), CUDNN_ATTR_ENGINEHEUR_RESULTS,
-                                                    CUDNN_TYPE_BACKEND_DESCRIPTOR, count, &found, raw),
-                       "cudnnBackendGetAttribute of the heuristics' results");
-  };
-  int64_t count = 0, found = 0;
-  RETURN_IF_ERROR(get(0, count, nullptr));
-  std::vector<CudnnDescriptor> configurations;
-  std::vector<cudnnBackendDescriptor_t> raw;
-  for (int64_t i = 0; i < count; ++i) {
-    ASSIGN_OR_RETURN(CudnnDescriptor empty,
-                     CudnnBuilder(api, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR, "an engine's configuration").Empty());
-    raw.push_back(empty.get());
-    configurations.push_back(std::move(empty));
-  }
-  if (count > 0) RETURN_IF_ERROR(get(count, found, raw.data()));
-  configurations.resize(static_cast<size_t>(std::min(count, found)));
-  return configurations;
-}
-
-// A descriptor that is a part of another.
-absl::StatusOr<CudnnDescriptor> PartOf(const CudnnApi& api, const CudnnDescriptor& whole,
-                                       cudnnBackendAttributeName_t name, cudnnBackendDescriptorType_t type,
-                                       const std::string& what) {
-  ASSIGN_OR_RETURN(CudnnDescriptor part, CudnnBuilder(api, type, what).Empty());
-  cudnnBackendDescriptor_t raw = part.get();
-  int64_t found = 0;
-  RETURN_IF_ERROR(
-      CudnnStatus(api, api.cudnnBackendGetAttribute(whole.get(), name, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &found, &raw),
-                  "cudnnBackendGetAttribute of " + what));
-  return part;
+  int64_t count = 0;
+  RETURN_IF_ERROR(CudnnStatus(api,
+                              api.cudnnBackendGetAttribute(heuristics.get(), CUDNN_ATTR_ENGINEHEUR_RESULTS,
+                                                           CUDNN_TYPE_BACKEND_DESCRIPTOR, 0, &count, nullptr),
+                              "cudnnBackendGetAttribute of the heuristics' results"));
+  if (count <= 0) return std::vector<CudnnDescriptor>();
+  return PartsOf(api, heuristics, CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR, count,
+                 "the heuristics' results");
 }
 
 absl::StatusOr<CudnnDescriptor> EngineOf(const CudnnApi& api, const CudnnDescriptor& configuration) {
@@ -75,6 +80,27 @@ absl::StatusOr<Notes> NotesOf(const CudnnApi& api, const CudnnDescriptor& engine
 absl::StatusOr<Notes> NotesOfConfiguration(const CudnnApi& api, const CudnnDescriptor& configuration) {
   ASSIGN_OR_RETURN(const CudnnDescriptor engine, EngineOf(api, configuration));
   return NotesOf(api, engine);
+}
+
+// Its engine and knobs, by which two configurations are the same one; empty: the library does not say.
+std::string IdentityOf(const CudnnApi& api, const CudnnDescriptor& configuration) {
+  const absl::StatusOr<CudnnDescriptor> engine = EngineOf(api, configuration);
+  if (!engine.ok()) return "";
+  const absl::StatusOr<int64_t> index = GetInt64(api, *engine, CUDNN_ATTR_ENGINE_GLOBAL_INDEX);
+  const auto knobs = PartsOf(api, configuration, CUDNN_ATTR_ENGINECFG_KNOB_CHOICES,
+                             CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR, CUDNN_KNOB_TYPE_COUNTS, "a configuration's knobs");
+  if (!index.ok() || !knobs.ok()) return "";
+  std::set<std::string> texts;
+  for (const CudnnDescriptor& knob : *knobs) {
+    cudnnBackendKnobType_t type{};
+    int64_t found = 0;
+    const cudnnStatus_t read = api.cudnnBackendGetAttribute(knob.get(), CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE,
+                                                            CUDNN_TYPE_KNOB_TYPE, 1, &found, &type);
+    const absl::StatusOr<int64_t> value = GetInt64(api, knob, CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE);
+    if (read != CUDNN_STATUS_SUCCESS || !value.ok()) return "";
+    texts.insert(fmt::format("{}={}", static_cast<int>(type), *value));
+  }
+  return fmt::format("{} {}", *index, fmt::join(texts, " "));
 }
 
 // As the library's headers call them, in the order of their numbers.
@@ -119,8 +145,9 @@ absl::StatusOr<CudnnPlan> PlanOf(const CudnnApi& api, const CudnnTarget& target,
 // Plans of what the heuristics name.
 class PlanSearch {
  public:
-  PlanSearch(const CudnnApi& api, const CudnnTarget& target, const CudnnDescriptor& graph, const EngineRules& rules)
-      : api_(api), target_(target), graph_(graph), rules_(rules) {}
+  PlanSearch(const CudnnApi& api, const CudnnTarget& target, const CudnnDescriptor& graph, const EngineRules& rules,
+             std::function<bool()> enough = nullptr)
+      : api_(api), target_(target), graph_(graph), rules_(rules), enough_(std::move(enough)) {}
 
   // Adds up to `most` plans of one list.
   void Add(cudnnBackendHeurMode_t mode, int most) {
@@ -129,32 +156,46 @@ class PlanSearch {
       last_ = configurations.status();
       return;
     }
-    int added = 0;
+    int named = 0;
     for (const CudnnDescriptor& configuration : *configurations) {
-      if (added == most) return;
-      added += Try(configuration) ? 1 : 0;
+      if (named == most) return;
+      named += Try(configuration, most > 1) ? 1 : 0;
     }
   }
 
-  absl::StatusOr<std::vector<CudnnPlan>> Found() {
-    if (!plans_.empty()) return std::move(plans_);
+  absl::StatusOr<CudnnCandidates> Found() {
+    if (!found_.plans.empty()) return std::move(found_);
     return InvalidArgument("none of the {} engines that cuDNN names takes it{}{}", asked_, last_.ok() ? "" : ": ",
                            std::string(last_.message()));
   }
 
-  bool empty() const { return plans_.empty(); }
+  bool empty() const { return found_.plans.empty(); }
 
  private:
-  // Whether it is a plan that keeps to the rules: then it is added.
-  bool Try(const CudnnDescriptor& configuration) {
+  // Whether it counts for its list: it keeps to the rules and is a plan, of this or an earlier list, or is skipped.
+  // `once`: what an earlier list named is not planned again.
+  bool Try(const CudnnDescriptor& configuration, bool once) {
     ++asked_;
     const absl::StatusOr<Notes> notes = NotesOfConfiguration(api_, configuration);
     if (!notes.ok() || !KeepsTo(rules_, *notes)) return false;
+    const std::string identity = once ? IdentityOf(api_, configuration) : "";
+    if (const auto known = tried_.find(identity); known != tried_.end()) return known->second;
+    bool counts = true;
+    if (!empty() && enough_ && enough_()) {
+      ++found_.skipped;
+    } else {
+      counts = AddPlan(configuration, !Has(*notes, CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC));
+    }
+    if (!identity.empty()) tried_[identity] = counts;
+    return counts;
+  }
+
+  bool AddPlan(const CudnnDescriptor& configuration, bool deterministic) {
     absl::StatusOr<CudnnPlan> plan = PlanOf(api_, target_, configuration);
     if (!plan.ok()) last_ = plan.status();
     if (!plan.ok() || plan->workspace_bytes > kMostWorkspace) return false;
-    plan->deterministic = !Has(*notes, CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC);
-    plans_.push_back(*std::move(plan));
+    plan->deterministic = deterministic;
+    found_.plans.push_back(*std::move(plan));
     return true;
   }
 
@@ -162,20 +203,12 @@ class PlanSearch {
   const CudnnTarget& target_;
   const CudnnDescriptor& graph_;
   const EngineRules rules_;
-  std::vector<CudnnPlan> plans_;
+  const std::function<bool()> enough_;
+  CudnnCandidates found_;
+  std::map<std::string, bool> tried_;  // by identity: what Try returned
   int asked_ = 0;
   absl::Status last_;  // error
 };
-
-// The lists overlap. Plans are equal if their texts are: engine and knobs.
-std::vector<CudnnPlan> EachOnce(const CudnnApi& api, std::vector<CudnnPlan> plans) {
-  std::set<std::string> texts;
-  std::erase_if(plans, [&](const CudnnPlan& plan) {
-    const absl::StatusOr<std::string> text = WritePlan(api, plan);
-    return text.ok() && !texts.insert(*text).second;
-  });
-  return plans;
-}
 
 }  // namespace
 
@@ -185,19 +218,18 @@ absl::StatusOr<CudnnPlan> FirstPlan(const CudnnApi& api, const CudnnTarget& targ
   for (const cudnnBackendHeurMode_t mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK}) {
     if (search.empty()) search.Add(mode, 1);
   }
-  ASSIGN_OR_RETURN(std::vector<CudnnPlan> found, search.Found());
-  return std::move(found[0]);
+  ASSIGN_OR_RETURN(CudnnCandidates found, search.Found());
+  return std::move(found.plans[0]);
 }
 
-absl::StatusOr<std::vector<CudnnPlan>> FindCandidates(const CudnnApi& api, const CudnnTarget& target,
-                                                      const CudnnDescriptor& graph, const EngineRules& rules,
-                                                      int most) {
-  PlanSearch search(api, target, graph, rules);
+absl::StatusOr<CudnnCandidates> FindCandidates(const CudnnApi& api, const CudnnTarget& target,
+                                               const CudnnDescriptor& graph, const EngineRules& rules,
+                                               const CandidateLimits& limits) {
+  PlanSearch search(api, target, graph, rules, limits.enough);
   for (const cudnnBackendHeurMode_t mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_B, CUDNN_HEUR_MODE_FALLBACK}) {
-    search.Add(mode, most);
+    search.Add(mode, limits.most);
   }
-  ASSIGN_OR_RETURN(std::vector<CudnnPlan> found, search.Found());
-  return EachOnce(api, std::move(found));
+  return search.Found();
 }
 
 absl::StatusOr<std::string> DescribeEngine(const CudnnApi& api, const CudnnPlan& plan) {

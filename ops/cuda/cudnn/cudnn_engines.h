@@ -4,6 +4,7 @@
 #define PARTITA_OPS_CUDA_CUDNN_CUDNN_ENGINES_H_
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -27,10 +28,22 @@ struct EngineRules {
 absl::StatusOr<CudnnPlan> FirstPlan(const CudnnApi& api, const CudnnTarget& target, const CudnnDescriptor& graph,
                                     const EngineRules& rules);
 
+struct CandidateLimits {
+  int most = 0;                            // of each list
+  std::function<bool()> enough = nullptr;  // asked before each plan but the first; null: never
+};
+
+struct CudnnCandidates {
+  std::vector<CudnnPlan> plans;  // at least one
+  int skipped = 0;               // configurations that keep to the rules but were not planned, for it was enough
+};
+
 // Plans from which times are to choose: up to `most` of each list, of mode A, mode B (ranked in another way, for a
-// few milliseconds more) and the fallback, in this order and each plan once. Errors are those of FirstPlan.
-absl::StatusOr<std::vector<CudnnPlan>> FindCandidates(const CudnnApi& api, const CudnnTarget& target,
-                                                      const CudnnDescriptor& graph, const EngineRules& rules, int most);
+// few milliseconds more) and the fallback, in this order. A configuration that several lists name is planned once, for
+// a plan may have to be compiled. Errors are those of FirstPlan.
+absl::StatusOr<CudnnCandidates> FindCandidates(const CudnnApi& api, const CudnnTarget& target,
+                                               const CudnnDescriptor& graph, const EngineRules& rules,
+                                               const CandidateLimits& limits);
 
 // A plan as one text, and back. What another version or device wrote is an error.
 absl::StatusOr<std::string> WritePlan(const CudnnApi& api, const CudnnPlan& plan);

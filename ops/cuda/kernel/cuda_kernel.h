@@ -35,6 +35,7 @@ struct PreparedCudaKernel {
   bool workspace_estimated = false;                         // at most that, where there is no GPU to ask
   int library_launches = 0;                                 // of a library's kernel: its call and what we add; else 0
   std::function<std::string()> engine = nullptr;            // KernelDetails::engine; null: nothing is known of one
+  std::string remark = "";                                  // for KernelChoice::remark
 };
 
 // Addresses of a launch; null where an input is absent or empty.

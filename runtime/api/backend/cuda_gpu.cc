@@ -20,6 +20,7 @@ CudaLibraryOptions LibraryOptions(const DeviceOptions& options) {
   CudaLibraryOptions libraries;
   libraries.allow_tf32 = options.allow_tf32;
   libraries.deterministic = options.deterministic;
+  libraries.tell = options.tell;
   return libraries;
 }
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
 
 #include "ops/cuda/cudnn/cudnn_engines.h"
 #include "ops/cuda/cudnn/cudnn_graph.h"
@@ -38,8 +39,8 @@ class CudnnOnH200 : public ::testing::Test {
   bool IsCandidateWithTensorCores(const LocalNode& node) {
     const absl::StatusOr<CudnnConvolution> convolution = DescribeConvolution(node);
     const absl::StatusOr<CudnnDescriptor> graph = GraphOf(api_, target_, *convolution);
-    const auto plans = FindCandidates(api_, target_, *graph, {.tensor_cores = true, .deterministic = true}, 40);
-    return plans.ok() && std::ranges::any_of(*plans, [&](const CudnnPlan& plan) {
+    const auto found = FindCandidates(api_, target_, *graph, {.tensor_cores = true, .deterministic = true}, {40});
+    return found.ok() && std::ranges::any_of(found->plans, [&](const CudnnPlan& plan) {
              return Has(NotesOf(plan), CUDNN_NUMERICAL_NOTE_TENSOR_CORE);
            });
   }
@@ -89,6 +90,34 @@ constexpr Exception kExceptions[] = {
 
 bool IsException(const ModelConvolution& c) {
   return std::ranges::any_of(kExceptions, [&](const Exception& e) { return c.name.rfind(e.begin, 0) == 0; });
+}
+
+int finalized = 0;  // descriptors, by a table that counts them
+CudnnApi counted;
+
+// Modes A and B name many in common; by engine and knobs the library tells which.
+TEST_F(CudnnOnH200, AConfigurationIsPlannedOnce) {
+  counted = api_;
+  CudnnApi counting = api_;
+  counting.cudnnBackendFinalize = [](cudnnBackendDescriptor_t descriptor) {
+    const cudnnStatus_t status = counted.cudnnBackendFinalize(descriptor);
+    finalized += status == CUDNN_STATUS_SUCCESS ? 1 : 0;
+    return status;
+  };
+  constexpr int kLists = 3;  // a descriptor of heuristics for each
+  const std::vector<ModelConvolution> convolutions = ModelConvolutions();
+  for (size_t i = 0; i < convolutions.size(); i += 20) {
+    SCOPED_TRACE(convolutions[i].name);
+    const absl::StatusOr<CudnnConvolution> convolution = DescribeConvolution(convolutions[i].node);
+    const absl::StatusOr<CudnnDescriptor> graph = GraphOf(api_, target_, *convolution);
+    finalized = 0;
+    const auto found = FindCandidates(counting, target_, *graph, {.tensor_cores = true, .deterministic = true}, {8});
+    ASSERT_TRUE(found.ok()) << found.status();
+    EXPECT_EQ(finalized, kLists + static_cast<int>(found->plans.size()));
+    std::set<std::string> texts;
+    for (const CudnnPlan& plan : found->plans) texts.insert(*WritePlan(api_, plan));
+    EXPECT_EQ(texts.size(), found->plans.size());
+  }
 }
 
 // In f32 none that rounds; with tensor cores allowed one that uses them, first or, of the exceptions, among those that

@@ -187,6 +187,48 @@ TEST(CudnnConvolution, PlansAreTimedOnlyWhereTheyMayDiffer) {
   EXPECT_EQ(timed, 4u);
 }
 
+// Modes A and B name the same engines.
+TEST(CudnnConvolution, AnEngineIsPlannedOnce) {
+  const KernelCase c = AnyCase();
+  FakeCudnn fake;
+  fake.engines = {{}, {.works = false}, {}};
+  ASSERT_TRUE(Computed(fake.api(), c.node, c.inputs, {}, Timed()).ok());
+  EXPECT_EQ(fake.plans_made, 4) << "three engines, and the fallback";
+}
+
+// A plan takes a second on this clock, and timing none.
+TEST(CudnnConvolution, PlanningEndsInTime) {
+  struct Expected {
+    double each, in_all;
+    int plans, of;
+  };
+  for (const Expected& e : {Expected{100, 100, 6, 6}, {3, 100, 3, 6}, {100, 2, 2, 6}, {0, 100, 1, 6}, {100, 1, 1, 6}}) {
+    FakeCudnn fake;
+    fake.engines = std::vector<FakeCudnn::Engine>(5);
+    std::vector<std::string> told;
+    CudnnOptions options = Timed();
+    options.limits.seconds_each = e.each;
+    options.limits.seconds_in_all = e.in_all;
+    options.limits.clock = [&] { return static_cast<double>(fake.plans_made); };
+    options.tell = [&](const std::string& line) { told.push_back(line); };
+    PlanCache cache;
+    const auto convolutions = CudnnConvolutions::Create(fake.api(), options, &cache);
+    const auto prepared = (*convolutions)->Prepare(AnyCase().node);
+    ASSERT_TRUE(prepared.ok()) << prepared.status();
+    EXPECT_EQ(fake.plans_made, e.plans);
+    EXPECT_EQ(
+        prepared->remark,
+        e.plans == e.of ? "" : fmt::format("{} of {} cuDNN plans tried; no time was left for more", e.plans, e.of));
+    // A later convolution has no less than its first plan, and what was chosen is kept.
+    ASSERT_TRUE((*convolutions)->Prepare(AnyCase("conv2d_weight_grad").node).ok());
+    const int later = fake.plans_made - e.plans;
+    EXPECT_EQ(later, std::min<int>(e.plans, std::max(1, static_cast<int>(e.in_all) - e.plans)));
+    EXPECT_EQ(told.size(), e.in_all < 100 ? 1u : 0u);
+    ASSERT_TRUE((*convolutions)->Prepare(AnyCase().node).ok());
+    EXPECT_EQ(fake.plans_made, e.plans + later);
+  }
+}
+
 // A node that several ranks compute alike never gets an engine whose bits may differ, even where others may.
 TEST(CudnnConvolution, WhatRanksComputeAlikeIsDeterministic) {
   KernelCase c = AnyCase();

@@ -242,6 +242,9 @@ cudnnStatus_t Get(cudnnBackendDescriptor_t raw, cudnnBackendAttributeName_t name
     case CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG:
       *found = 1;
       return Fill(parts[0], descriptor, descriptor.engine);
+    case CUDNN_ATTR_ENGINECFG_KNOB_CHOICES:
+      *found = 0;
+      return CUDNN_STATUS_SUCCESS;
     case CUDNN_ATTR_ENGINE_GLOBAL_INDEX:
       return Answer<int64_t>({descriptor.engine}, count, found, values);
     case CUDNN_ATTR_ENGINE_NUMERICAL_NOTE:
