@@ -4,6 +4,7 @@
 
 #include "graph/ir/op_definition.h"
 #include "ops/cuda/counting_queue.h"
+#include "ops/cuda/kernel/loading_queue.h"
 #include "ops/cuda/stream_queue.h"
 #include "ops/values/columns.h"
 #include "runtime/base/check.h"
@@ -82,6 +83,7 @@ class CudaKernelLibrary : public KernelLibrary {
                                                  KernelArguments arguments) const override {
     ASSIGN_OR_RETURN(const PreparedCudaKernel prepared, Prepare(node, choice));
     ASSIGN_OR_RETURN(CudaEnqueue enqueue, prepared.bind(AtColumns(node, std::move(arguments))));
+    RETURN_IF_ERROR(Load(enqueue));
     return std::make_unique<CudaKernel>(node.name, std::move(enqueue), prepared.explain);
   }
 
@@ -102,6 +104,14 @@ class CudaKernelLibrary : public KernelLibrary {
       return entry.prepare(node, *options_.foreign);
     }
     return InvalidArgument("node '{}': CUDA has no kernel '{}' for {}", node.name, choice.kernel, node.op->name);
+  }
+
+  // What it launches of our own.
+  absl::Status Load(const CudaEnqueue& enqueue) const {
+    if (!options_.load) return absl::OkStatus();
+    LoadingQueue queue(options_.load);
+    const absl::Status status = enqueue(&queue);
+    return queue.status().ok() ? status : queue.status();
   }
 
   bool Allowed(const CudaKernelEntry& entry) const {

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "ops/cuda/kernel/loading_queue.h"
 #include "ops/cuda/kernel_table.h"
 #include "ops/cuda/roofline.h"
 #include "runtime/exec/kernel.h"
@@ -22,6 +23,9 @@ struct CudaKernelOptions {
   std::string family = "";
   // Kernels of libraries; null: none. Owned by the library.
   std::shared_ptr<ForeignKernels> foreign = nullptr;
+  // Called for each of our own functions that a kernel launches, when it is created; null: they are loaded when they
+  // are launched.
+  LoadFunction load = nullptr;
   // The limits of the GPU, if they are known, and whether TF32's apply to f32, for descriptions of nodes (Describe).
   std::optional<GpuPeaks> peaks = std::nullopt;
   bool allow_tf32 = false;

@@ -57,7 +57,8 @@ absl::StatusOr<std::shared_ptr<CublasLtMatMuls>> OpenProducts(CudaDevice& device
                                                               PlanCache* plans) {
   RETURN_IF_ERROR(device.context().Activate());
   ASSIGN_OR_RETURN(const CublasLtApi api, LoadCublasLt());
-  return CublasLtMatMuls::Create(api, {options.allow_tf32, DeviceText(device), TimerFor(device, options)}, plans);
+  return CublasLtMatMuls::Create(
+      api, {options.allow_tf32, DeviceText(device), TimerFor(device, options), MakePlanLoader(device)}, plans);
 }
 
 absl::StatusOr<std::shared_ptr<CudnnConvolutions>> OpenConvolutions(CudaDevice& device,
@@ -70,6 +71,7 @@ absl::StatusOr<std::shared_ptr<CudnnConvolutions>> OpenConvolutions(CudaDevice& 
   cudnn.deterministic = options.deterministic;
   cudnn.device = DeviceText(device);
   cudnn.timer = TimerFor(device, options);
+  cudnn.load = MakePlanLoader(device);
   cudnn.tell = options.tell;
   return CudnnConvolutions::Create(api, cudnn, plans);
 }

@@ -131,6 +131,17 @@ absl::StatusOr<Times> TimePlans(CudaDevice& device, const std::vector<PlanToTime
 
 }  // namespace
 
+PlanLoader MakePlanLoader(CudaDevice& device) {
+  return [&device](const PlanToTime& plan) -> absl::Status {
+    const absl::StatusOr<std::unique_ptr<Arena>> arena = device.Allocate(plan.bytes);
+    if (absl::IsResourceExhausted(arena.status())) return absl::OkStatus();
+    RETURN_IF_ERROR(arena.status());
+    ASSIGN_OR_RETURN(const std::unique_ptr<Stream> stream, device.CreateStream("loading"));
+    RETURN_IF_ERROR(Enqueue(static_cast<CudaStream&>(*stream), static_cast<char*>((*arena)->data()), plan.run));
+    return stream->Synchronize();
+  };
+}
+
 PlanTimer MakePlanTimer(CudaDevice& device) {
   return [&device](const std::vector<PlanToTime>& plans) {
     absl::StatusOr<Times> times = TimePlans(device, plans);

@@ -16,6 +16,9 @@ namespace partita {
 // A plan that cannot be captured has an error, because no step could run it.
 PlanTimer MakePlanTimer(CudaDevice& device);
 
+// The same memory and stream. A plan for which the device has no room is not run, and is no error.
+PlanLoader MakePlanLoader(CudaDevice& device);
+
 }  // namespace partita
 
 #endif  // PARTITA_OPS_CUDA_DEVICE_PLAN_TIMER_H_

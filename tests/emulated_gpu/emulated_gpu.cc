@@ -50,6 +50,8 @@ class EmulatedGpu {
     }
     SetUp(products);
     SetUp(convolutions);
+    cuda.lazy = true;
+    products.breaks_capture = FakeCuda::BreakCapture;
     convolutions.breaks_capture = FakeCuda::BreakCapture;
     cuda.StartThread();
   }
@@ -79,6 +81,9 @@ class EmulatedGpu {
     if (kernel.argument_bytes > fibers::kMostArgumentBytes) return {};
     const LaunchShape shape{grid.x, static_cast<int>(block.x), static_cast<int>(block.y)};
     return [shape, name = &kernel.name, thread = kernel.bind(address, arguments)] {
+      static const int fault_at = Asked("PARTITA_EMULATED_FAULT_AT", 0);
+      static int launches = 0;
+      if (++launches == fault_at) return FakeCuda::Fault(cudaErrorIllegalAddress, "kernel " + *name + ": planted");
       static std::mt19937_64& order = *new std::mt19937_64();
       static fibers::Memory& unlimited = *new fibers::Memory();
       const std::string failure = fibers::RunGrid(shape, thread, unlimited, order);

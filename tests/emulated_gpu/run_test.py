@@ -64,6 +64,13 @@ class RunTest(EmulatedCase):
                 for number in (1, 4):
                     self.on_gpu("train", "--steps=1", MLP, GPUS=number, launcher=variables)
 
+    def test_an_illegal_address_ends_the_process(self):
+        """With the code of a lost device, whenever it comes: the GPU is of no use to the process any more."""
+        for launch in (1, 40, 400):
+            with self.subTest(launch=launch):
+                done = self.on_gpu("train", "--batch=8", "--steps=100", "--dp=2", LENET, FAULT_AT=launch, code=138)
+                self.assertIn("cuda:0", done.stderr)
+
     def test_two_processes_cannot_share_a_gpu(self):
         done = self.on_gpu("launch", "--batch=8", "--steps=1", "--dp=2", "--gpu=0", LENET, code=3)
         self.assertIn("NCCL needs one for each, or a distinct NCCL_HOSTID", done.stderr)

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "ops/cuda/kernel/loading_queue.h"
 #include "runtime/base/status.h"
 
 namespace partita {
@@ -63,6 +64,7 @@ absl::Status Multiply(const CublasLtApi& api, cublasLtHandle_t handle, const Mat
                       const MatMulAddresses& at, CudaQueue queue) {
   CUstream_st* const stream = queue->BeginWork();
   if (stream == nullptr) return LaunchStatus(LaunchError::kQueue);
+  if (LoadingQueue::Gave(stream)) return absl::OkStatus();
   const float one = 1, zero = 0;
   const double one64 = 1, zero64 = 0;
   const bool f64 = plan.product.dtype == DType::kF64;
@@ -97,6 +99,7 @@ class Planner {
     ASSIGN_OR_RETURN(plan->aligned, Algorithm(*plan, kVectorBytes, options_.timer));
     plan->unaligned = Algorithm(*plan, static_cast<uint32_t>(SizeOf(p.dtype)), nullptr);
     if (!plan->unaligned.ok() && !absl::IsInvalidArgument(plan->unaligned.status())) return plan->unaligned.status();
+    RETURN_IF_ERROR(Load(*plan));
     return std::shared_ptr<const MatMulPlan>(plan);
   }
 
@@ -205,6 +208,13 @@ class Planner {
     for (const cublasLtMatmulHeuristicResult_t& candidate : candidates) plans.push_back(ToTime(plan, candidate));
     ASSIGN_OR_RETURN(const FastestPlan fastest, FindFastest(timer, plans));
     return candidates[fastest.place];
+  }
+
+  // One that was timed has run before.
+  absl::Status Load(const MatMulPlan& plan) {
+    if (options_.load == nullptr) return absl::OkStatus();
+    RETURN_IF_ERROR(options_.load(ToTime(plan, plan.aligned)));
+    return plan.unaligned.ok() ? options_.load(ToTime(plan, *plan.unaligned)) : absl::OkStatus();
   }
 
   // Operands at multiples of 256 bytes.

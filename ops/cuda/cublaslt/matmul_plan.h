@@ -18,6 +18,7 @@ struct CublasLtOptions {
   bool allow_tf32 = false;
   std::string device = "";    // model and capability, as part of keys: "NVIDIA H200 sm_90"
   PlanTimer timer = nullptr;  // null: the heuristics decide
+  PlanLoader load = nullptr;  // null: nothing is captured
 };
 
 inline constexpr uintptr_t kVectorBytes = 16;                   // what fast algorithms want of addresses

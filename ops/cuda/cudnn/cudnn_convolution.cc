@@ -7,6 +7,7 @@
 #include "graph/ir/op_definition.h"
 #include "ops/cuda/cudnn/cudnn_engines.h"
 #include "ops/cuda/cudnn/cudnn_graph.h"
+#include "ops/cuda/kernel/loading_queue.h"
 #include "ops/cuda/launch/contraction.h"
 #include "ops/cuda/launch/copies.h"
 #include "ops/cuda/own/own_kernels.h"
@@ -51,6 +52,7 @@ absl::Status Execute(const CudnnApi& api, cudnnHandle_t handle, const CudnnDescr
                      const CudnnDescriptor& pack, CudaQueue queue) {
   CUstream_st* const stream = queue->BeginWork();
   if (stream == nullptr) return LaunchStatus(LaunchError::kQueue);
+  if (LoadingQueue::Gave(stream)) return absl::OkStatus();
   RETURN_IF_ERROR(CudnnStatus(api, api.cudnnSetStream(handle, stream), "cudnnSetStream"));
   return CudnnStatus(api, api.cudnnBackendExecute(handle, plan.get(), pack.get()), "cudnnBackendExecute");
 }
@@ -193,8 +195,12 @@ absl::StatusOr<CudnnConvolutions::SharedPlan> CudnnConvolutions::FindPlan(const 
   if (kept != nullptr) return kept;
   absl::StatusOr<SharedPlan> made = MakePlan(convolution, key);
   if (convolution.epilogue.any() && (!made.ok() || (*made)->seconds > 0)) made = OrApart(convolution, key, made);
-  ASSIGN_OR_RETURN(kept, std::move(made));
-  return kept;
+  RETURN_IF_ERROR(made.status());
+  const bool has_run = (*made)->seconds > 0;
+  if (options_.load && !has_run) {
+    RETURN_IF_ERROR(options_.load(ToTime(api_, target_.handle, **made, Work(convolution))));
+  }
+  return kept = *made;
 }
 
 absl::StatusOr<CudnnConvolutions::SharedPlan> CudnnConvolutions::OrApart(const CudnnConvolution& convolution,

@@ -43,6 +43,7 @@ struct CudnnOptions {
   bool deterministic = true;
   std::string device = "";    // model and capability, as part of keys: "NVIDIA H200 sm_90"
   PlanTimer timer = nullptr;  // not called if deterministic; null: the heuristics decide
+  PlanLoader load = nullptr;  // null: nothing is captured
   PlanningLimits limits = {};
   std::function<void(const std::string&)> tell = nullptr;  // takes one line, once the limit for all is reached
 };

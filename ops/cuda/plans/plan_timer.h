@@ -22,6 +22,9 @@ struct PlanToTime {
 // care.
 using PlanTimer = std::function<std::vector<absl::StatusOr<double>>(const std::vector<PlanToTime>& plans)>;
 
+// Runs a plan once, so that a library has loaded and set up what it needs before a step is captured.
+using PlanLoader = std::function<absl::Status(const PlanToTime& plan)>;
+
 struct FastestPlan {
   size_t place = 0;  // among the plans
   double seconds = 0;

@@ -38,6 +38,7 @@ class GpuKernels : public KernelLibrary {
   GpuKernels(CudaDevice& device, const DeviceOptions& options) : plans_(options.plan_folder, options.warn) {
     const GpuDescription* const known = FindDescription(device.model());
     CudaKernelOptions kernels = KernelOptions(known, options);
+    kernels.load = [&device](const void* function) { return device.context().Load(function); };
     kernels.foreign = OpenCudaLibraries(device, LibraryOptions(options), &plans_);
     kernels_ = MakeCudaKernels(std::move(kernels));
   }

@@ -12,6 +12,11 @@ namespace partita {
 absl::StatusOr<std::unique_ptr<CudaLocalGroup>> CudaLocalGroup::Create(int id, std::vector<int> ranks,
                                                                        CudaDevice* device) {
   std::unique_ptr<CudaLocalGroup> group(new CudaLocalGroup(id, std::move(ranks)));
+  for (const Reduction reduction : {Reduction::kSum, Reduction::kMax}) {
+    for (const DType dtype : {DType::kF32, DType::kF64, DType::kI32, DType::kBF16}) {
+      RETURN_IF_ERROR(device->context().Load(ReduceKernel(reduction, dtype)));
+    }
+  }
   for (Posted& posted : group->posted_) {
     ASSIGN_OR_RETURN(posted.ready, CudaEvent::Create(&device->context()));
     ASSIGN_OR_RETURN(posted.done, CudaEvent::Create(&device->context()));

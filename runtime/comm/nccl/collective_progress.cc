@@ -27,6 +27,7 @@ absl::StatusOr<std::unique_ptr<CollectiveProgress>> CollectiveProgress::Create(C
   constexpr int64_t kBytes = kCounts * sizeof(unsigned long long);
   ASSIGN_OR_RETURN(progress->counts_, device.Allocate(kBytes));
   ASSIGN_OR_RETURN(progress->seen_, device.AllocateHost(kBytes));
+  RETURN_IF_ERROR(device.context().Load(CountUpKernel()));
   return progress;
 }
 

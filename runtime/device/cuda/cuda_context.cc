@@ -24,6 +24,19 @@ absl::Status CudaContext::Check(cudaError_t error, const char* call, const std::
   return status;
 }
 
+absl::Status CudaContext::Load(const void* function) {
+  {
+    std::lock_guard lock(mutex_);
+    if (loaded_.contains(function)) return dead_;
+  }
+  RETURN_IF_ERROR(Activate());
+  cudaFuncAttributes attributes = {};
+  RETURN_IF_ERROR(Check(api_.cudaFuncGetAttributes(&attributes, function), "cudaFuncGetAttributes"));
+  std::lock_guard lock(mutex_);
+  loaded_.insert(function);
+  return absl::OkStatus();
+}
+
 void CudaContext::Kill(const absl::Status& why) {
   std::lock_guard lock(mutex_);
   if (dead_.ok()) dead_ = why;

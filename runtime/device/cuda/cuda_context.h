@@ -4,6 +4,7 @@
 #define PARTITA_RUNTIME_DEVICE_CUDA_CUDA_CONTEXT_H_
 
 #include <mutex>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -24,6 +25,10 @@ class CudaContext {
   // Makes this GPU the one of the calling thread; before every call. After a sticky error: that error, at once.
   absl::Status Activate();
 
+  // Loads the code of a __global__ function, unless it was. CUDA loads at the first use, which may wait for all work of
+  // the GPU, and which a capture may refuse.
+  absl::Status Load(const void* function);
+
   // Gives the GPU up: from now on every use of it returns `why` (not OK). The first reason counts.
   void Kill(const absl::Status& why);
 
@@ -40,6 +45,7 @@ class CudaContext {
   const std::string name_;
   std::mutex mutex_;
   absl::Status dead_;
+  std::set<const void*> loaded_;
 };
 
 // RETURN_IF_CUDA_ERROR(context, cudaMalloc, &data, bytes) calls the function of the context's table.

@@ -6,6 +6,7 @@
 #include "runtime/base/status.h"
 #include "runtime/device/cuda/cuda_error.h"
 #include "runtime/device/cuda/cuda_stream.h"
+#include "runtime/device/cuda/kernels/delay_kernel.h"
 #include "runtime/device/cuda/kernels/strided_copy_kernel.h"
 
 namespace partita {
@@ -113,6 +114,7 @@ absl::StatusOr<std::unique_ptr<CudaDevice>> CudaDevice::Create(CudaDeviceOptions
   std::unique_ptr<CudaDevice> device(new CudaDevice(std::move(options), properties));
   RETURN_IF_ERROR(device->context_.Activate());
   RETURN_IF_ERROR(device->CheckCode());
+  RETURN_IF_ERROR(device->LoadKernels());
   return device;
 }
 
@@ -130,6 +132,20 @@ absl::Status CudaDevice::CheckCode() {
         name(), model_, capability_ / 10, capability_ % 10, capability_);
   }
   return context_.Check(error, "cudaFuncGetAttributes");
+}
+
+// Those that its streams launch by themselves.
+absl::Status CudaDevice::LoadKernels() {
+  if (delay_.seed) RETURN_IF_ERROR(context_.Load(DelayKernel()));
+  StridedCopyArguments arguments = {};
+  for (const int64_t accesses : {int64_t{1}, int64_t{1} << 40}) {
+    arguments.accesses = accesses;
+    for (const int width : {1, 2, 4, 8, 16}) {
+      arguments.width = width;
+      RETURN_IF_ERROR(context_.Load(StridedCopyKernel(arguments)));
+    }
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::unique_ptr<Stream>> CudaDevice::CreateStream(std::string name, StreamPriority priority) {

@@ -55,6 +55,7 @@ class CudaDevice : public Device {
  private:
   CudaDevice(CudaDeviceOptions options, const cudaDeviceProp& properties);
   absl::Status CheckCode();
+  absl::Status LoadKernels();
 
   CudaContext context_;
   const std::unique_ptr<CudaNodeTimes> node_times_;

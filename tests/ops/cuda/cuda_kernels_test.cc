@@ -166,6 +166,36 @@ TEST(CudaKernels, EveryKernelOfOursCanBeCounted) {
   }
 }
 
+// A capture loads nothing, so all that a kernel launches is loaded when it is created.
+TEST(CudaKernels, EveryKernelCanBeCaptured) {
+  FakeCuda fake;
+  fake.lazy = true;
+  const auto device = CudaDevice::Create({.api = &fake.api()});
+  ASSERT_TRUE(device.ok()) << device.status();
+  const auto stream = (*device)->CreateStream("test");
+  const auto kernels = MakeCudaKernels({.load = [&](const void* function) {
+    fake.Register(function, [](dim3, dim3, void**) { return [] {}; });  // others cannot be launched
+    return (*device)->context().Load(function);
+  }});
+  int captured = 0;
+  for (const KernelCase& c : AllCases()) {
+    const auto choice = kernels->Choose(c.node);
+    if (!choice.ok()) continue;
+    const auto kernel = kernels->Create(c.node, *choice, Nowhere(c.node));
+    ASSERT_TRUE(kernel.ok()) << c.name << ": " << kernel.status();
+    Stream* const streams[] = {stream->get()};
+    ASSERT_TRUE((*device)->BeginCapture(streams).ok());
+    EXPECT_TRUE((*kernel)->Launch(**stream).ok()) << c.name;
+    EXPECT_TRUE((*device)->EndCapture().ok()) << c.name;
+    ++captured;
+  }
+  EXPECT_GE(captured, 300);
+  const auto without = MakeCudaKernels({.load = [](const void*) { return Unavailable("it has no code"); }});
+  EXPECT_EQ(
+      without->Create(Relu(DType::kF32), *without->Choose(Relu(DType::kF32)), Nowhere(Relu(DType::kF32))).status(),
+      Unavailable("it has no code"));
+}
+
 TEST(CudaKernels, TellTheLeastTimeIfTheLimitsAreKnown) {
   EXPECT_FALSE(DetailsOf(Product(), Nowhere(Product())).roofline.has_value());
   const auto known = DetailsOf(Product(), Nowhere(Product()), {.peaks = GpuPeaks{.f32 = 48, .memory_bytes = 26}});

@@ -83,6 +83,18 @@ TEST_F(DevicePlanTimerTest, RepetitionsAreCapturedBetweenEventsAndReplayed) {
   EXPECT_EQ(CallsOf({expected.begin(), expected.end()}), expected);
 }
 
+// It runs once; without room for it, not at all.
+TEST_F(DevicePlanTimerTest, LoadsAPlan) {
+  fake_.lazy = true;
+  const PlanLoader load = MakePlanLoader(*device_);
+  EXPECT_TRUE(load(Plan(3, fake_.memory + 1)).ok());
+  EXPECT_TRUE(CallsOf({"cudaLaunchKernel"}).empty());
+  EXPECT_TRUE(load(Plan(3)).ok());
+  EXPECT_EQ(CallsOf({"cudaLaunchKernel"}).size(), 3u);
+  EXPECT_EQ(fake_.live(), 0);
+  EXPECT_TRUE(Time(3).ok());
+}
+
 // Of four plans, which take 2, 32, 5 and 7 units at first, two are within 3 times the least: each of them runs once to
 // load its code, once for its first time, and 50 times more.
 TEST_F(DevicePlanTimerTest, DropsAPlanThatIsHopelessAfterItsFirstTime) {

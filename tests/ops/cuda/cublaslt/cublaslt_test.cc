@@ -139,6 +139,23 @@ TEST(CublasLtMatMul, TheWorkspaceLiesWhereTheLibraryWantsIt) {
   }
 }
 
+// A capture may not load code.
+TEST(CublasLtMatMul, AnAlgorithmRunsOnceBeforeAStep) {
+  FakeCublasLt fake;
+  PlanCache cache;
+  CublasLtOptions options;
+  options.load = [](const PlanToTime& plan) -> absl::Status {
+    std::vector<char> memory(static_cast<size_t>(plan.bytes) + 256);
+    HostQueue queue;
+    return plan.run(memory.data() + (256 - reinterpret_cast<uintptr_t>(memory.data()) % 256), &queue);
+  };
+  const auto products = CublasLtMatMuls::Create(fake.api(), options, &cache);
+  ASSERT_TRUE(products.ok());
+  ASSERT_TRUE((*products)->Prepare(ProductWithEpilogue(DType::kBF16)).ok());
+  ASSERT_TRUE((*products)->Prepare(ProductWithEpilogue(DType::kBF16)).ok());
+  EXPECT_EQ(fake.algorithms_run, (std::vector<uint64_t>{16, 2}));
+}
+
 // Says what the times are: of the places in the heuristics' list, those of which the last but one is the fastest. The
 // second one cannot be timed.
 PlanTimer TimerOf(std::vector<double> seconds, size_t* timed) {

@@ -251,6 +251,10 @@ cublasStatus_t ReadProduct(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc, c
   Verdict verdict = CheckAlgorithm(*problem, algorithm);
   if (verdict.ok()) verdict = CheckCall(*problem, algorithm, *operands, workspace, workspace_bytes);
   if (!verdict.ok()) return Refuse(verdict.status, verdict.why);
+  const std::string code(reinterpret_cast<const char*>(opaque->data), sizeof(opaque->data));
+  if (fake->loaded.insert(code).second && fake->breaks_capture && fake->breaks_capture(stream)) {
+    return Refuse(CUBLAS_STATUS_EXECUTION_FAILED, "an algorithm loads its code in a capture");
+  }
   fake->algorithms_run.push_back(algorithm.alignments.a);
   fake->places_run.push_back(algorithm.place);
   fake->compute_types.push_back(problem->operation.compute);

@@ -29,6 +29,10 @@ class FakeCublasLt {
   // Empty: it reaches all. Called without a lock.
   std::function<bool(const void* data, int64_t bytes)> reaches;
 
+  // Whether `stream` is being captured; then the capture is invalid from now on, since an algorithm that had never run
+  // loaded its code. Empty: no stream is captured.
+  std::function<bool(cudaStream_t stream)> breaks_capture;
+
   int fail_at = 0;  // the call that answers `error`, the first is 1; 0: none
   cublasStatus_t error = CUBLAS_STATUS_INTERNAL_ERROR;
   int calls = 0;                                   // that can fail
@@ -51,6 +55,7 @@ class FakeCublasLt {
   // Of the table's functions.
   std::mutex mutex;
   std::set<const void*> handles, operations, matrices, preferences;  // that live
+  std::set<std::string> loaded;                                      // algorithms that have run
 
  private:
   CublasLtApi api_;

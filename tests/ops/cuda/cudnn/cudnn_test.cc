@@ -229,6 +229,26 @@ TEST(CudnnConvolution, PlanningEndsInTime) {
   }
 }
 
+// A capture may not load code. A plan that was timed has run.
+TEST(CudnnConvolution, APlanRunsOnceBeforeAStep) {
+  const KernelCase c = AnyCase();
+  int loaded = 0;
+  CudnnOptions options = Timed();
+  options.load = [&](const PlanToTime& plan) { return ++loaded, RunInMemory(plan); };
+  for (const bool deterministic : {true, false}) {
+    FakeCudnn fake;
+    options.deterministic = deterministic;
+    PlanCache cache;
+    for (int process = 0; process < 2; ++process) {  // the second one finds the plan in the cache
+      loaded = 0;
+      const auto convolutions = CudnnConvolutions::Create(fake.api(), options, &cache);
+      ASSERT_TRUE((*convolutions)->Prepare(c.node).ok());
+      ASSERT_TRUE((*convolutions)->Prepare(c.node).ok());
+      EXPECT_EQ(loaded, deterministic || process == 1 ? 1 : 0);
+    }
+  }
+}
+
 // A node that several ranks compute alike never gets an engine whose bits may differ, even where others may.
 TEST(CudnnConvolution, WhatRanksComputeAlikeIsDeterministic) {
   KernelCase c = AnyCase();

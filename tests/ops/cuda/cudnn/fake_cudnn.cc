@@ -294,6 +294,10 @@ cudnnStatus_t ReadWork(cudnnHandle_t handle, cudnnBackendDescriptor_t raw_plan, 
   if (!engine.capturable && fake->breaks_capture && fake->breaks_capture(*stream)) {
     return Refuse(CUDNN_STATUS_EXECUTION_FAILED_CUDART, "the engine cannot be captured");
   }
+  const bool first = fake->loaded.insert(fake_cudnn::Write(plan.engine, *plan.graph)).second;
+  if (first && fake->breaks_capture && fake->breaks_capture(*stream)) {
+    return Refuse(CUDNN_STATUS_EXECUTION_FAILED_CUDART, "an engine loads its code in a capture");
+  }
   fake->engines_run.push_back(plan.engine);
   fake->operations_run.push_back(static_cast<int>(plan.graph->steps.size()));
   return CUDNN_STATUS_SUCCESS;

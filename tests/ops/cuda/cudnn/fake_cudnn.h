@@ -42,7 +42,8 @@ class FakeCudnn {
   // Empty: it reaches all. Called without a lock.
   std::function<bool(const void* data, int64_t bytes)> reaches;
   // Whether `stream` is being captured; then the capture is invalid from now on, since an engine that is not
-  // `capturable` made a call that a capture forbids. Empty: no stream is captured.
+  // `capturable` made a call that a capture forbids, or one that had never run loaded its code. Empty: no stream is
+  // captured.
   std::function<bool(cudaStream_t stream)> breaks_capture;
 
   std::vector<Engine> engines = {{}};   // of heuristics modes A and B
@@ -67,6 +68,7 @@ class FakeCudnn {
   };
   std::map<cudnnHandle_t, Stream> streams;         // by handle that lives
   std::set<cudnnBackendDescriptor_t> descriptors;  // that live
+  std::set<std::string> loaded;                    // texts of plans that have run
 
  private:
   CudnnApi api_;

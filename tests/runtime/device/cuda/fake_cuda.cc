@@ -100,10 +100,12 @@ cudaError_t SetDevice(int device) {
   return cudaSuccess;
 }
 
-cudaError_t FuncGetAttributes(cudaFuncAttributes* attributes, const void*) {
+cudaError_t FuncGetAttributes(cudaFuncAttributes* attributes, const void* function) {
   ENTER("cudaFuncGetAttributes");
   *attributes = {};
-  return current->fake->has_code ? cudaSuccess : cudaErrorNoKernelImageForDevice;
+  if (!current->fake->has_code) return cudaErrorNoKernelImageForDevice;
+  current->loaded.insert({device_of_thread, function});
+  return cudaSuccess;
 }
 
 cudaError_t GetStreamPriorityRange(int* least, int* greatest) {
@@ -209,6 +211,8 @@ cudaError_t LaunchKernel(const void* function, dim3 grid, dim3 block, void** arg
   if (kernel == current->fake->kernels.end()) return cudaErrorInvalidDeviceFunction;
   if (!IsLaunchable(grid, block, shared_bytes)) return cudaErrorInvalidConfiguration;
   if (StreamOf(stream).device != device_of_thread) return cudaErrorInvalidResourceHandle;
+  const bool first = current->loaded.insert({device_of_thread, function}).second;
+  if (first && current->fake->lazy && StreamOf(stream).graph != nullptr) return cudaErrorStreamCaptureUnsupported;
   const double lasts = function == DelayKernel() ? *static_cast<const int*>(arguments[0]) : 1;
   std::function<void()> run = kernel->second(grid, block, arguments);
   return run ? Enqueue(stream, std::move(run), lasts) : cudaErrorInvalidValue;

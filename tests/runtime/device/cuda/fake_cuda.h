@@ -39,6 +39,7 @@ class FakeCuda {
   int driver = CUDART_VERSION;
   int64_t memory = int64_t{1} << 30;
   bool has_code = true;  // for the fake GPU
+  bool lazy = false;     // a function that is neither loaded nor was launched before cannot be captured
   uint64_t seed = 1;     // of the order of nodes
 
   // False: work runs when a caller waits for it. Streams then run concurrently on the fake's clock, on which a delay

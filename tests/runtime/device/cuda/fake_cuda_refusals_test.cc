@@ -80,6 +80,19 @@ TEST_F(FakeCudaRefusals, CapturesCopyKnownMemoryAlone) {
   EXPECT_EQ(cuda_.cudaMemsetAsync(pageable_, 0, kBytes, stream_), cudaErrorInvalidValue);
 }
 
+TEST_F(FakeCudaRefusals, CapturesLoadNoCode) {
+  fake_.lazy = true;
+  ASSERT_EQ(Launch(&kernel_), cudaSuccess);
+  ExpectSpoiled(cudaErrorStreamCaptureUnsupported, [&] { return Launch(&faulty_); });
+  cudaFuncAttributes attributes = {};
+  ASSERT_EQ(cuda_.cudaFuncGetAttributes(&attributes, &held_), cudaSuccess);
+  BeginCapture();
+  EXPECT_EQ(Launch(&held_), cudaSuccess);
+  cudaGraph_t graph = nullptr;
+  EXPECT_EQ(cuda_.cudaStreamEndCapture(stream_, &graph), cudaSuccess);
+  EXPECT_EQ(cuda_.cudaGraphDestroy(graph), cudaSuccess);
+}
+
 TEST_F(FakeCudaRefusals, CapturesWaitForNothingAndDoNotNest) {
   ExpectSpoiled(cudaErrorStreamCaptureUnsupported, [&] { return cuda_.cudaStreamSynchronize(stream_); });
   ExpectSpoiled(cudaErrorIllegalState,

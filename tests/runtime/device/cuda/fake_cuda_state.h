@@ -12,6 +12,7 @@
 #include <set>
 #include <thread>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "runtime/device/cuda/cuda_error.h"
@@ -82,6 +83,7 @@ struct State {
   cudaError_t error = cudaSuccess;
   bool failed = false;
   bool dead() const { return failed && IsSticky(error); }
+  std::set<std::pair<int, const void*>> loaded;  // functions, by GPU
   std::map<char*, Allocation> memory;
   std::set<FakeStream*> streams;
   std::set<FakeEvent*> events;
