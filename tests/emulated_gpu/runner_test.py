@@ -26,6 +26,8 @@ class RunnerTest(EmulatedCase):
             name = model.replace("-", "_")
             self.execute(BUILD_MODEL, model, "--batch=8", "--vocabulary=60", f"--output=models/{name}.pbtxt", *sizes)
             shutil.copy(os.path.join(EXAMPLES, name, "2x2.pbtxt"), self.path(f"models/{name}_2x2.pbtxt"))
+        self.execute(BUILD_MODEL, "inception-v3", "--image-size=75", "--batch=4", "--channel-limit=4", "--classes=5",
+                     "--output=models/inception_v3.pbtxt")
         with open(self.path("path/nvidia-smi"), "w", encoding="utf-8") as file:
             file.write("#!/bin/sh\necho Emulated GPU\n")
         os.chmod(self.path("path/nvidia-smi"), 0o755)
@@ -57,6 +59,11 @@ class RunnerTest(EmulatedCase):
         for name in skipped:
             self.assertIn(f"- {name}: ", text)
         self.assertIn("| resnet-50 in bf16 | | | not run | | | |", text)  # the bundle has no benchmark
+
+    def test_a_killed_peer_ends_the_other(self):
+        result = self.run_bundle("--only=a killed peer")["a killed peer"]
+        self.assertEqual(result["outcome"], "passed")
+        self.assertIn("rank 1", result["detail"])
 
     def test_two_processes_end_where_one_does(self):
         results = self.run_bundle("--only=two processes, replicas")

@@ -78,6 +78,11 @@ class StrategiesTest(EmulatedCase):
                            "--target-length=8", "--buckets=2")
         self.each(graph, "gnmt", least=5)
 
+    def test_gpt2(self):
+        graph = self.build("gpt2", "--batch=4", "--length=8", "--vocabulary=32", "--hidden=24", "--heads=4",
+                           "--layers=2")
+        self.each(graph, "gpt2", least=4)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -91,6 +91,28 @@ echo "{{\\"epochs\\": [{{\\"training_loss\\": $loss}}]}}" >"$report"
         self.assertEqual(code, 1)
         self.assertIn("rank 1: exit code 138: no NCCL", results["results"][0]["detail"])
 
+    def trainer_with_a_lost_peer(self, rank_0):
+        self.program("bin/trainer", f"""
+for argument; do case "$argument" in --metrics=*) metrics=${{argument#--metrics=}} ;; esac; done
+[ "$RANK" = 1 ] && exec sleep 100
+{rank_0}""")
+        _, line, results = self.run_bundle("--only=a killed peer")
+        return line, results["results"][0]["detail"]
+
+    def test_a_killed_peer_ends_the_other(self):
+        self.assertEqual(self.trainer_with_a_lost_peer("echo 1 >$metrics; sleep 0.5; echo rank 1 is lost; exit 138"),
+                         ("1 passed, 0 failed", "rank 1 is lost"))
+        line, detail = self.trainer_with_a_lost_peer("echo 1 >$metrics; sleep 0.5; echo NCCL failed; exit 138")
+        self.assertEqual(line, "0 passed, 1 failed")
+        self.assertIn("exit code 138, 138 and the name of rank 1 are expected: NCCL failed", detail)
+        line, detail = self.trainer_with_a_lost_peer("echo no GPU; exit 7")
+        self.assertEqual(line, "0 passed, 1 failed")
+        self.assertIn("no step was trained: no GPU", detail)
+        with mock.patch.object(lists, "limit_of", lambda name: 2):
+            line, detail = self.trainer_with_a_lost_peer("echo 1 >$metrics; exec sleep 100")
+        self.assertEqual(line, "0 passed, 1 failed")
+        self.assertIn("rank 0: exit code None", detail)
+
     def test_the_trainer_runs_on_the_gpu(self):
         verifying = sum(name.startswith("verify") for name, _ in lists.TRAINING)
         self.program("bin/trainer", 'case "$*" in *--device=cuda*) exit 0 ;; esac; exit 2')

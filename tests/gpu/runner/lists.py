@@ -16,6 +16,8 @@ LIMITS = {
     "captured_step_test": 60,
     "collectives_test": 300,
     "device_test": 600,
+    "a killed peer": 90,
+    "train inception-v3 with a timeline": 150,
     "plans in f32": 300,
     "plans in TF32": 300,
     "plans in bf16": 300,
@@ -40,6 +42,7 @@ ORDER = [
     "steps of resnet-50 in bf16",
     "steps of gpt2 in bf16",
     "steps of inception-v3 in bf16",
+    "train inception-v3 with a timeline",
     "steps of gnmt in bf16",
     "steps of big-lstm in bf16",
     "stream_test",
@@ -57,11 +60,12 @@ ORDER = [
     "*_test",
     "two processes, *",
     "* beside *",
+    "a killed peer",
     "sanitizer *",
 ]
 
 # What needs longer than this to say anything does not begin with less time: pattern, seconds.
-LEAST = [("*, torch.compile", 60), ("steps of *", 25), ("plans *", 15), ("sanitizer *", 15), ("*", 3)]
+LEAST = [("*, torch.compile", 60), ("a killed peer", 20), ("train inception-v3 *", 30), ("steps of *", 25), ("plans *", 15), ("sanitizer *", 15), ("*", 3)]
 
 # A sample of the kernels' tests: every so manyth of their cases.
 SAMPLES = [("kernels, a sample", "device_test", 16)]
@@ -119,7 +123,10 @@ TRAINING = [
     ("train, every kernel by itself", ["train", "--mock-data", "--steps=3", "--launch-each", "mini_inception.pbtxt"]),
     ("train in TF32", ["train", "--mock-data", "--steps=20", "--tf32", "mini_inception.pbtxt"]),
     ("train, nothing timed", ["train", "--mock-data", "--steps=20", "--deterministic", "mini_inception.pbtxt"]),
-    ("train with a timeline", ["train", "--mock-data", "--steps=20", "--trace=timeline.json", "mini_inception.pbtxt"]),
+    ("train with a timeline", ["train", "--mock-data", "--steps=20", "--trace=small.json", "mini_inception.pbtxt"]),
+    # The kernels of the steps of inception-v3, each beside what `plan` says of it.
+    ("train inception-v3 with a timeline",
+     ["train", "--mock-data", "--steps=20", "--precision=bf16", "--trace=timeline.json", "inception_v3.pbtxt"]),
     ("train in bf16", ["train", "--mock-data", "--steps=20", "--precision=bf16", "mini_inception.pbtxt"]),
     ("train two replicas", ["train", "--mock-data", "--steps=20", "--dp=2", "mini_inception.pbtxt"]),
 ]

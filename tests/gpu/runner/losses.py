@@ -2,10 +2,9 @@
 
 import json
 import os
-import socket
 import tempfile
 
-from . import lists
+from . import lists, two_ranks
 from .check import FAILED, PASSED, SKIPPED, Check, result
 from .session import NO_TIME, last_line
 
@@ -34,21 +33,17 @@ def loss_of_one(session, arguments, folder):
 def wrong_of_two(session, arguments, report, port):
     """What went wrong in each rank, if anything did."""
     command = trainer(session, "--report=" + report, *arguments)
-    variables = [{"RANK": str(rank), "WORLD_SIZE": "2", "LOCAL_RANK": "0", "MASTER_ADDR": "127.0.0.1",
-                  "MASTER_PORT": str(port), "NCCL_HOSTID": f"rank{rank}"} for rank in range(2)]
-    ranks = session.call_together([(f"rank {rank} " + " ".join(arguments), command, variables[rank])
+    ranks = session.call_together([(f"rank {rank} " + " ".join(arguments), command, two_ranks.variables(rank, port))
                                    for rank in range(2)], lists.SECONDS)
     return [f"rank {rank}: exit code {code}: {last_line(output)}"
             for rank, (code, output) in enumerate(ranks) if code != 0]
 
 
 def loss_of_two(session, arguments, folder):
-    """The same with two ranks, which are on two hosts as far as NCCL can tell."""
+    """The same with two ranks."""
     report = os.path.join(folder, "two.json")
-    with socket.socket() as reserved:  # no other program gets the port before rank 0 listens there
-        reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        reserved.bind(("127.0.0.1", 0))
-        wrong = wrong_of_two(session, arguments, report, reserved.getsockname()[1])
+    with two_ranks.reserved_port() as port:
+        wrong = wrong_of_two(session, arguments, report, port)
     return (None, "; ".join(wrong)) if wrong else loss_of(report)
 
 

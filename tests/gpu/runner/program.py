@@ -70,20 +70,25 @@ class Program:
         self.process.stdout.close()
 
 
+def read(programs, seconds, happened=lambda: False):
+    """What they print, until all have ended or print too much, or until something has happened."""
+    deadline = time.monotonic() + seconds
+    running = list(programs)
+    while running and not happened() and (left := deadline - time.monotonic()) > 0:
+        printing = [program for program in running if not program.output_ended]
+        if printing:
+            for program in select.select(printing, [], [], min(POLL, left))[0]:
+                program.read()
+        else:
+            time.sleep(min(POLL / 10, left))
+        running = [program for program in running if not program.ended() and not program.prints_too_much()]
+
+
 def wait_for(programs, seconds):
     """Until all have ended; those that run for longer or print too much are killed, as all are if this call ends
     early."""
-    deadline = time.monotonic() + seconds
-    running = list(programs)
     try:
-        while running and (left := deadline - time.monotonic()) > 0:
-            read = [program for program in running if not program.output_ended]
-            if read:
-                for program in select.select(read, [], [], min(POLL, left))[0]:
-                    program.read()
-            else:
-                time.sleep(min(POLL / 10, left))
-            running = [program for program in running if not program.ended() and not program.prints_too_much()]
+        read(programs, seconds)
     finally:
         for program in programs:
             program.kill()
