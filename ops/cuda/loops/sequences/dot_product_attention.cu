@@ -5,37 +5,21 @@
 #include "ops/cuda/loops/elementwise.h"
 #include "ops/cuda/loops/labels.h"
 #include "ops/cuda/loops/sequences/score_steps.h"
+#include "ops/cuda/loops/sequences/score_tiles.h"
 #include "ops/cuda/loops/sequences/scores.h"
 #include "ops/functors/pairs.h"
 
 namespace partita::launch {
 namespace {
 
-// A tile is of some positions of a sample, of a head or group, and of some channels of what is summed up.
-//
-// Tiles of `positions` of each sample and head (or group), whose rows have `channels` sums.
-struct Tiling {
-  Divisor heads, row_tiles, channel_tiles;
-  int64_t tiles;
-
-  Tiling(int64_t samples, int64_t of_heads, int64_t positions, int64_t channels)
-      : heads(Larger(1, of_heads)),
-        row_tiles(Larger(1, CeilDivide(positions, kScoreRows))),
-        channel_tiles(Larger(1, CeilDivide(channels, kTileChannels))),
-        tiles(positions == 0 ? 0 : samples * of_heads * row_tiles.by() * channel_tiles.by()) {}
-
-  struct Place {
-    int64_t sample, head, first_row, first_channel;
-  };
-  PARTITA_HOST_DEVICE Place At(int64_t tile) const {
-    const Divisor::Divided channel = channel_tiles(tile), row = row_tiles(channel.quotient), head = heads(row.quotient);
-    return {head.quotient, head.rest, row.rest * kScoreRows, channel.rest * kTileChannels};
-  }
-};
-
 // Columns of a step that a row sees: the first `seen` of all.
 PARTITA_HOST_DEVICE inline int SeenOf(int64_t step, int64_t seen) {
   return static_cast<int>(Larger(0, Smaller(kScoreColumns, seen - step * kScoreColumns)));
+}
+
+// Whether a thread has all of its columns, so that it reads its row once for all of them.
+PARTITA_HOST_DEVICE inline bool HasAllColumns(int begin, int end, int thread) {
+  return begin <= ScoreLane(thread) && ScoreLane(thread) + (kLaneColumns - 1) * kScoreLanes < end;
 }
 
 // Rows are queries, columns keys.
@@ -66,6 +50,9 @@ struct QueryRows {
   PARTITA_HOST_DEVICE typename Operands<T>::Pair PairOf(const Tile& at, int64_t step, int thread, int column) const {
     return in.PairOf(at.sample, at.head, at.group, QueryOf(at, thread), step * kScoreColumns + column);
   }
+  PARTITA_HOST_DEVICE typename Operands<T>::Pair PairOfLane(const Tile& at, int64_t step, int thread, int c) const {
+    return PairOf(at, step, thread, ScoreLane(thread) + c * kScoreLanes);
+  }
   // Columns of a step that the thread's query sees; none of a query that is none.
   PARTITA_HOST_DEVICE int Seen(const Tile& at, int64_t step, int thread) const {
     const int64_t query = QueryOf(at, thread);
@@ -93,8 +80,21 @@ struct OutputBody : QueryRows<T> {
 
   PARTITA_HOST_DEVICE void Score(const Tile& at, int64_t step, int thread, Memory& memory) const {
     const int seen = this->Seen(at, step, thread);
+    A* const scores = memory.scores.at[ScoreRow(thread)];
+    if (HasAllColumns(0, seen, thread)) {
+      const T* keys[kLaneColumns];
+      A products[kLaneColumns];
+      for (int c = 0; c < kLaneColumns; ++c) keys[c] = this->in.KeyAt(this->PairOfLane(at, step, thread, c));
+      Products(this->in.QueryAt(this->PairOfLane(at, step, thread, 0)), keys, this->in.s.depth, this->in.packed,
+               products);
+      for (int c = 0; c < kLaneColumns; ++c) {
+        scores[ScoreLane(thread) + c * kScoreLanes] =
+            this->in.ScoreOf(products[c], this->PairOfLane(at, step, thread, c));
+      }
+      return;
+    }
     for (int k = ScoreLane(thread); k < seen; k += kScoreLanes) {
-      memory.scores.at[ScoreRow(thread)][k] = this->in.Score(this->PairOf(at, step, thread, k));
+      scores[k] = this->in.Score(this->PairOf(at, step, thread, k));
     }
   }
   PARTITA_HOST_DEVICE void Weigh(const Tile& at, int64_t step, int thread, Memory& memory, Sums& sums) const {
@@ -118,17 +118,12 @@ struct OutputBody : QueryRows<T> {
     const int seen = this->Seen(at, step, thread);
     if (seen == 0) return;
     const A *const weights = memory.weights.at[ScoreRow(thread)], *const kept = memory.kept.at[ScoreRow(thread)];
-    const int64_t channels = this->in.s.channels, first = at.first_channel + ScoreLane(thread);
+    const LaneChannels<T> lane(at.first_channel, thread, this->in.s.channels, this->in.packed);
     sums.exponentials *= sums.correction;
     for (A& value : sums.values) value *= sums.correction;
     for (int k = 0; k < seen; ++k) {
-      const int64_t value = this->KeyOf(at, step, k) * channels + first;
       sums.exponentials += weights[k];
-      for (int c = 0; c < kLaneSums; ++c) {
-        if (first + c * kScoreLanes < channels) {
-          sums.values[c] += kept[k] * static_cast<A>(this->in.values[value + c * kScoreLanes]);
-        }
-      }
+      lane.Add(kept[k], this->in.values + this->KeyOf(at, step, k) * lane.channels, sums.values);
     }
   }
   PARTITA_HOST_DEVICE void Finish(const Tile& at, int thread, const Sums& sums) const {
@@ -138,13 +133,10 @@ struct OutputBody : QueryRows<T> {
     if (!possible && thread == 0) IsClass(at.sample, *length, this->in.s.keys + 1, fault);
     const A rest = possible ? A(0) : static_cast<A>(kNaN);  // where no key is seen
     const bool seen = possible && sums.exponentials != 0;
-    const int64_t channels = this->in.s.channels, first = at.first_channel + ScoreLane(thread);
-    const int64_t to = this->RowOf(at, thread) * channels + first;
-    for (int c = 0; c < kLaneSums; ++c) {
-      if (first + c * kScoreLanes < channels) {
-        output[to + c * kScoreLanes] = static_cast<T>(seen ? sums.values[c] / sums.exponentials : rest);
-      }
-    }
+    const LaneChannels<T> lane(at.first_channel, thread, this->in.s.channels, this->in.packed);
+    A means[kLaneSums];
+    for (int c = 0; c < kLaneSums; ++c) means[c] = seen ? sums.values[c] / sums.exponentials : rest;
+    lane.Store(means, output + this->RowOf(at, thread) * lane.channels);
     if (at.first_channel == 0 && ScoreLane(thread) == 0) {
       lse[this->LseOf(at, thread)] = seen ? sums.largest + std::log(sums.exponentials) : rest;
     }
@@ -167,29 +159,37 @@ struct QueryGradBody : QueryRows<T> {
 
   PARTITA_HOST_DEVICE void Score(const Tile& at, int64_t step, int thread, Memory& memory) const {
     const int seen = this->Seen(at, step, thread);
+    A* const dproducts = memory.dproducts.at[ScoreRow(thread)];
+    if (HasAllColumns(0, seen, thread)) {
+      const auto pair = [&](int c) { return this->PairOfLane(at, step, thread, c); };
+      const T *keys[kLaneColumns], *values[kLaneColumns];
+      A products[kLaneColumns], dkept[kLaneColumns];
+      for (int c = 0; c < kLaneColumns; ++c) keys[c] = this->in.KeyAt(pair(c));
+      Products(this->in.QueryAt(pair(0)), keys, this->in.s.depth, this->in.packed, products);
+      for (int c = 0; c < kLaneColumns; ++c) values[c] = this->in.ValueAt(pair(c));
+      Products(gradients.DoutputAt(pair(0)), values, this->in.s.channels, this->in.packed, dkept);
+      for (int c = 0; c < kLaneColumns; ++c) {
+        dproducts[ScoreLane(thread) + c * kScoreLanes] =
+            gradients.Of(products[c], dkept[c], pair(c), this->LseOf(at, thread)).dscore * this->in.scale;
+      }
+      return;
+    }
     for (int k = ScoreLane(thread); k < seen; k += kScoreLanes) {
-      memory.dproducts.at[ScoreRow(thread)][k] =
-          gradients.Of(this->PairOf(at, step, thread, k), this->LseOf(at, thread)).dscore * this->in.scale;
+      dproducts[k] = gradients.Of(this->PairOf(at, step, thread, k), this->LseOf(at, thread)).dscore * this->in.scale;
     }
   }
   PARTITA_HOST_DEVICE void Add(const Tile& at, int64_t step, int thread, const Memory& memory, Sums& sums) const {
     const int seen = this->Seen(at, step, thread);
     const A* const dproducts = memory.dproducts.at[ScoreRow(thread)];
-    const int64_t depth = this->in.s.depth, first = at.first_channel + ScoreLane(thread);
+    const LaneChannels<T> lane(at.first_channel, thread, this->in.s.depth, this->in.packed);
     for (int k = 0; k < seen; ++k) {
-      const T* const key = this->in.keys + this->KeyOf(at, step, k) * depth + first;
-      for (int c = 0; c < kLaneSums; ++c) {
-        if (first + c * kScoreLanes < depth) sums.values[c] += dproducts[k] * static_cast<A>(key[c * kScoreLanes]);
-      }
+      lane.Add(dproducts[k], this->in.keys + this->KeyOf(at, step, k) * lane.channels, sums.values);
     }
   }
   PARTITA_HOST_DEVICE void Finish(const Tile& at, int thread, const Sums& sums) const {
     if (this->QueryOf(at, thread) >= this->in.s.queries) return;
-    const int64_t depth = this->in.s.depth, first = at.first_channel + ScoreLane(thread);
-    T* const to = dquery + this->RowOf(at, thread) * depth + first;
-    for (int c = 0; c < kLaneSums; ++c) {
-      if (first + c * kScoreLanes < depth) to[c * kScoreLanes] = static_cast<T>(sums.values[c]);
-    }
+    const LaneChannels<T> lane(at.first_channel, thread, this->in.s.depth, this->in.packed);
+    lane.Store(sums.values, dquery + this->RowOf(at, thread) * lane.channels);
   }
 };
 
@@ -244,40 +244,50 @@ struct KeyGradBody {
 
   PARTITA_HOST_DEVICE void Score(const Tile& at, int64_t step, int thread, Memory& memory) const {
     const Columns columns = ColumnsOf(at, step, thread);
-    const int64_t key = KeyOf(at, thread);
-    for (int i = ScoreLane(thread); i < columns.end; i += kScoreLanes) {
-      if (i < columns.begin) continue;
-      const int64_t query = columns.first_query + i;
-      const auto pair = in.PairOf(at.sample, columns.head, at.head, query, key);
-      const auto made = gradients.Of(pair, in.s.LseAt(at.sample, query, columns.head));
+    const auto pair = [&](int i) {
+      return in.PairOf(at.sample, columns.head, at.head, columns.first_query + i, KeyOf(at, thread));
+    };
+    const auto lse_at = [&](int i) { return in.s.LseAt(at.sample, columns.first_query + i, columns.head); };
+    const auto keep = [&](int i, const typename ScoreGradients<T>::Made& made) {
       memory.probabilities.at[ScoreRow(thread)][i] = made.probability;
       memory.dproducts.at[ScoreRow(thread)][i] = made.dscore * in.scale;
+    };
+    const int lane = ScoreLane(thread);
+    if (HasAllColumns(columns.begin, columns.end, thread)) {
+      const T *queries[kLaneColumns], *doutputs[kLaneColumns];
+      A products[kLaneColumns], dkept[kLaneColumns];
+      for (int c = 0; c < kLaneColumns; ++c) queries[c] = in.QueryAt(pair(lane + c * kScoreLanes));
+      Products(in.KeyAt(pair(lane)), queries, in.s.depth, in.packed, products);
+      for (int c = 0; c < kLaneColumns; ++c) doutputs[c] = gradients.DoutputAt(pair(lane + c * kScoreLanes));
+      Products(in.ValueAt(pair(lane)), doutputs, in.s.channels, in.packed, dkept);
+      for (int c = 0; c < kLaneColumns; ++c) {
+        const int i = lane + c * kScoreLanes;
+        keep(i, gradients.Of(products[c], dkept[c], pair(i), lse_at(i)));
+      }
+      return;
+    }
+    for (int i = lane; i < columns.end; i += kScoreLanes) {
+      if (i >= columns.begin) keep(i, gradients.Of(pair(i), lse_at(i)));
     }
   }
   PARTITA_HOST_DEVICE void Add(const Tile& at, int64_t step, int thread, const Memory& memory, Sums& sums) const {
     const Columns columns = ColumnsOf(at, step, thread);
-    const int64_t first = at.first_channel + ScoreLane(thread);
+    const LaneChannels<T> of_key(at.first_channel, thread, in.s.depth, in.packed);
+    const LaneChannels<T> of_value(at.first_channel, thread, in.s.channels, in.packed);
     for (int i = columns.begin; i < columns.end; ++i) {
       const int64_t row = in.s.QueryRow(at.sample, columns.first_query + i, columns.head);
-      const A probability = memory.probabilities.at[ScoreRow(thread)][i];
-      const A dproduct = memory.dproducts.at[ScoreRow(thread)][i];
-      for (int c = 0; c < kLaneSums; ++c) {
-        const int64_t channel = first + c * kScoreLanes;
-        if (channel < in.s.depth) sums.keys[c] += dproduct * static_cast<A>(in.query[row * in.s.depth + channel]);
-        if (channel < in.s.channels) {
-          sums.values[c] += probability * static_cast<A>(gradients.doutput[row * in.s.channels + channel]);
-        }
-      }
+      of_key.Add(memory.dproducts.at[ScoreRow(thread)][i], in.query + row * of_key.channels, sums.keys);
+      of_value.Add(memory.probabilities.at[ScoreRow(thread)][i], gradients.doutput + row * of_value.channels,
+                   sums.values);
     }
   }
   PARTITA_HOST_DEVICE void Finish(const Tile& at, int thread, const Sums& sums) const {
     if (KeyOf(at, thread) >= in.s.keys) return;
     const int64_t row = in.s.KeyRow(at.sample, KeyOf(at, thread), at.head);
-    for (int c = 0; c < kLaneSums; ++c) {
-      const int64_t channel = at.first_channel + ScoreLane(thread) + c * kScoreLanes;
-      if (channel < in.s.depth) dkeys[row * in.s.depth + channel] = static_cast<T>(sums.keys[c]);
-      if (channel < in.s.channels) dvalues[row * in.s.channels + channel] = static_cast<T>(sums.values[c]);
-    }
+    const LaneChannels<T> of_key(at.first_channel, thread, in.s.depth, in.packed);
+    const LaneChannels<T> of_value(at.first_channel, thread, in.s.channels, in.packed);
+    of_key.Store(sums.keys, dkeys + row * of_key.channels);
+    of_value.Store(sums.values, dvalues + row * of_value.channels);
   }
 };
 
@@ -328,15 +338,22 @@ LaunchError MakeMeans(const ScoreGradients<T>& gradients, const DotProductGradie
   using A = Compute<T>;
   const DotProductSizes& s = gradients.in.s;
   if (s.rows() == 0) return kLaunched;
-  const MeanBody<T> means{
-      s, Divisor(s.queries), Divisor(s.heads), As<T>(to.doutput), As<T>(to.output), As<A>(to.means)};
+  const MeanBody<T> means{s,
+                          Divisor(s.queries),
+                          Divisor(s.heads),
+                          As<T>(to.doutput),
+                          As<T>(to.output),
+                          As<A>(to.means),
+                          ArePacked<T>(s.channels, {to.doutput, to.output})};
   return ForEach(s.rows(), means, queue);
 }
 
 template <typename T>
 ScoreGradients<T> GradientsOf(const DotProductInputs& in, const DotProductGradients& to) {
   using A = Compute<T>;
-  return {OperandsOf<T>(in), As<T>(to.doutput), As<A>(to.lse), As<A>(to.means)};
+  Operands<T> operands = OperandsOf<T>(in);
+  operands.packed = operands.packed && ArePacked<T>(in.sizes.channels, {to.doutput});
+  return {operands, As<T>(to.doutput), As<A>(to.lse), As<A>(to.means)};
 }
 
 template <typename T>

@@ -4,8 +4,9 @@
 //                them in memory that its threads share (Score), then all threads use them:
 //                Score of all threads, [Weigh of all,] Add of all; after the last step, Finish of all
 //
-// Thread t has row t / kScoreLanes, and of a row's columns and sums every kScoreLanes-th one, from t % kScoreLanes on.
-// What a thread sums up lies in its registers (Body::Sums); a tile is of as many sums as these have room for.
+// Thread t has row t / kScoreLanes, and of a row's columns every kScoreLanes-th one, from t % kScoreLanes on; of its
+// sums runs of neighbours, which one access moves, and of the runs every kScoreLanes-th one. What a thread sums up lies
+// in its registers (Body::Sums); a tile is of as many sums as these have room for.
 #ifndef PARTITA_OPS_CUDA_LOOPS_SEQUENCES_SCORE_STEPS_H_
 #define PARTITA_OPS_CUDA_LOOPS_SEQUENCES_SCORE_STEPS_H_
 
@@ -18,6 +19,7 @@
 namespace partita {
 
 inline constexpr int kScoreRows = 16, kScoreLanes = kBlockThreads / kScoreRows, kScoreColumns = 64;
+inline constexpr int kLaneColumns = kScoreColumns / kScoreLanes;
 inline constexpr int kLaneSums = 8, kTileChannels = kLaneSums * kScoreLanes;
 
 // A row of scores in memory has another bank than the next.

@@ -4,13 +4,38 @@
 
 #include <cmath>
 #include <cstdint>
+#include <initializer_list>
 
 #include "ops/cuda/launch/dot_product_attention.h"
 #include "ops/cuda/loops/divisor.h"
 #include "ops/cuda/loops/elementwise.h"
+#include "ops/cuda/loops/runs.h"
 #include "ops/functors/dropout.h"
 
 namespace partita::launch {
+
+// The products of a row with others, `n` elements each, summed in their order: the row is loaded once for all of them.
+// `packed`: all are read 16 bytes at a time.
+template <int kOthers, typename T, typename A = Compute<T>>
+PARTITA_HOST_DEVICE void Products(const T* row, const T* const (&others)[kOthers], int64_t n, bool packed,
+                                  A (&sums)[kOthers]) {
+  constexpr int kRun = kPackWidth<T>;
+  for (A& sum : sums) sum = 0;
+  if (!packed) {
+    for (int64_t i = 0; i < n; ++i) {
+      for (int o = 0; o < kOthers; ++o) sums[o] += static_cast<A>(row[i]) * static_cast<A>(others[o][i]);
+    }
+    return;
+  }
+  for (int64_t i = 0; i < n; i += kRun) {
+    A x[kRun], y[kRun];
+    Widen(LoadRun<kRun>(row + i), x);
+    for (int o = 0; o < kOthers; ++o) {
+      Widen(LoadRun<kRun>(others[o] + i), y);
+      for (int e = 0; e < kRun; ++e) sums[o] += x[e] * y[e];
+    }
+  }
+}
 
 template <typename T>
 struct Operands {
@@ -24,6 +49,7 @@ struct Operands {
   DropoutStep dropout;
   const int32_t* iteration;  // of dropout; null: 0
   Divisor heads_of_group;
+  bool packed;  // rows are whole packs of 16 bytes: of these operands, and in gradients of all others
 
   // Of the keys that there are, even if the length is invalid.
   PARTITA_HOST_DEVICE int64_t LengthOf(int64_t sample) const {
@@ -41,9 +67,17 @@ struct Operands {
     return {s.QueryRow(sample, query, head), s.KeyRow(sample, key, group), s.bias.At(sample, head, query, key),
             s.ScoreIndex(sample, head, query) + static_cast<uint64_t>(key)};
   }
-  PARTITA_HOST_DEVICE A Score(const Pair& at) const {
-    const A score = scale * Product(query + at.query_row * s.depth, keys + at.key_row * s.depth, s.depth);
+  PARTITA_HOST_DEVICE const T* QueryAt(const Pair& at) const { return query + at.query_row * s.depth; }
+  PARTITA_HOST_DEVICE const T* KeyAt(const Pair& at) const { return keys + at.key_row * s.depth; }
+  PARTITA_HOST_DEVICE const T* ValueAt(const Pair& at) const { return values + at.key_row * s.channels; }
+
+  // `product`: of query and key.
+  PARTITA_HOST_DEVICE A ScoreOf(A product, const Pair& at) const {
+    const A score = scale * product;
     return bias == nullptr ? score : score + bias[at.bias_at];
+  }
+  PARTITA_HOST_DEVICE A Score(const Pair& at) const {
+    return ScoreOf(Product(QueryAt(at), KeyAt(at), s.depth, packed), at);
   }
   // x, behind dropout.
   PARTITA_HOST_DEVICE A Kept(A x, const Pair& at) const {
@@ -52,16 +86,28 @@ struct Operands {
     if (iteration != nullptr) step.iteration = static_cast<uint64_t>(*iteration);
     return step.Of(x, at.index);
   }
-  PARTITA_HOST_DEVICE static A Product(const T* x, const T* y, int64_t n) {
-    A sum = 0;
-    for (int64_t i = 0; i < n; ++i) sum += static_cast<A>(x[i]) * static_cast<A>(y[i]);
-    return sum;
+  PARTITA_HOST_DEVICE static A Product(const T* x, const T* y, int64_t n, bool packed) {
+    const T* const others[1] = {y};
+    A sums[1];
+    Products(x, others, n, packed, sums);
+    return sums[0];
   }
 };
+
+// Whether rows of this number of elements can be read 16 bytes at a time.
+template <typename T>
+bool ArePacked(int64_t elements, std::initializer_list<const void*> rows) {
+  if (elements % kPackWidth<T> != 0) return false;
+  for (const void* row : rows) {
+    if (!IsPackAligned(row)) return false;
+  }
+  return true;
+}
 
 template <typename T>
 Operands<T> OperandsOf(const DotProductInputs& in) {
   using A = Compute<T>;
+  const bool packed = ArePacked<T>(in.sizes.depth, {in.query, in.keys}) && ArePacked<T>(in.sizes.channels, {in.values});
   return {in.sizes,
           static_cast<A>(in.sizes.scale),
           As<T>(in.query),
@@ -72,7 +118,8 @@ Operands<T> OperandsOf(const DotProductInputs& in) {
           in.dropout.rate > 0,
           {in.dropout.key, 0, DropoutThreshold(in.dropout.rate), 1 / (1 - in.dropout.rate)},
           in.dropout.iteration,
-          Divisor(in.sizes.heads_of_group)};
+          Divisor(in.sizes.heads_of_group),
+          packed};
 }
 
 // Of a query: the mean of the gradients of its probabilities, weighted by them.
@@ -83,11 +130,12 @@ struct MeanBody {
   Divisor queries, heads;
   const T *doutput, *output;
   A* means;
+  bool packed;
 
   PARTITA_HOST_DEVICE void operator()(int64_t index) const {
     const Divisor::Divided query = queries(index), head = heads(query.quotient);
     const int64_t at = s.QueryRow(head.quotient, query.rest, head.rest) * s.channels;
-    means[index] = Operands<T>::Product(doutput + at, output + at, s.channels);
+    means[index] = Operands<T>::Product(doutput + at, output + at, s.channels, packed);
   }
 };
 
@@ -102,11 +150,17 @@ struct ScoreGradients {
   struct Made {
     A probability, dscore;  // behind dropout; of the score
   };
+  PARTITA_HOST_DEVICE const T* DoutputAt(const typename Operands<T>::Pair& at) const {
+    return doutput + at.query_row * in.s.channels;
+  }
+  // `product`: of query and key; `dkept`: of the output's gradient and the value.
+  PARTITA_HOST_DEVICE Made Of(A product, A dkept, const typename Operands<T>::Pair& at, int64_t lse_at) const {
+    const A probability = std::exp(in.ScoreOf(product, at) - lse[lse_at]);
+    return {in.Kept(probability, at), probability * (in.Kept(dkept, at) - means[lse_at])};
+  }
   PARTITA_HOST_DEVICE Made Of(const typename Operands<T>::Pair& at, int64_t lse_at) const {
-    const A probability = std::exp(in.Score(at) - lse[lse_at]);
-    const int64_t channels = in.s.channels;
-    const A d = Operands<T>::Product(doutput + at.query_row * channels, in.values + at.key_row * channels, channels);
-    return {in.Kept(probability, at), probability * (in.Kept(d, at) - means[lse_at])};
+    return Of(Operands<T>::Product(in.QueryAt(at), in.KeyAt(at), in.s.depth, in.packed),
+              Operands<T>::Product(DoutputAt(at), in.ValueAt(at), in.s.channels, in.packed), at, lse_at);
   }
 };
 

@@ -96,6 +96,14 @@ def _loops(code):
     return loops
 
 
+def innermost(code):
+    """The instructions of each loop that has no other within it."""
+    loops = _loops(code)
+    for begin, end in loops:
+        if not any(begin <= first and last <= end for first, last in loops if (first, last) != (begin, end)):
+            yield [instruction for address, instruction in code if begin <= address <= end]
+
+
 def instructions(code, rounds):
     """Instructions that a thread executes if each loop takes `rounds` of its depth, the outermost loop first.
 

@@ -62,12 +62,21 @@ HOT = {
     r"25GlobalAveragePoolGradBodyINS_4Bf16ELi8": {"most": (25, 8, (1,))},
     r"PoolBodyI(f|NS_4Bf16E)Li1": {"load": 32},
     r"PoolGradBodyI(f|NS_4Bf16E)Li1": {"load": 32},
+    # Scores of attention. At 80 registers three blocks of 256 threads run at once; of the gradients of keys and values,
+    # which are two sums, two.
+    r"PassScoresKernel.*(OutputBody|QueryGradBody)I(f|NS_4Bf16E)": {"registers": 80},
+    r"PassScoresKernel.*KeyGradBodyI(f|NS_4Bf16E)": {"registers": 128},
     # Products of LSTMs. What they load by vectors goes to shared memory (LDGSTS). Blocks have 128 threads, so at 136
     # registers three run at once, at 96 five.
     r"18ProductTilesKernel.*ProductStepsIf": {"registers": 136, "load": 32, "has": ["LDGSTS.E.BYPASS.128"]},
     r"18ProductTilesKernel.*ProductStepsINS_4Bf16E": {
         "registers": 96, "load": 32, "has": ["LDGSTS.E.BYPASS.128", "HMMA.16816.F32.BF16", "LDSM.16.M"]},
 }
+
+
+# Bodies of attention, and what a product of two elements may take where a thread multiplies a row with four others, read
+# 16 bytes at a time, 32 products in a round: instructions, loads. Half of the instructions multiply and add.
+SCORES = [("If", 4, 10 / 32), ("INS_4Bf16E", 5, 5 / 32)]
 
 
 class InstructionsTest(unittest.TestCase):
@@ -99,6 +108,19 @@ class MachineCodeTest(unittest.TestCase):
             for kernel in hot:
                 with self.subTest(kernel.name):
                     self.assertEqual(machine_code.faults(kernel, **allowed), [])
+
+    def test_scores_of_attention(self):
+        kernels = [kernel for path in OBJECTS[:-1] for kernel in machine_code.read(self.tool, path)]
+        for body in ("OutputBody", "QueryGradBody", "KeyGradBody"):
+            for dtype, instructions, loads in SCORES:
+                (kernel,) = [kernel for kernel in kernels if re.search(f"PassScoresKernel.*{body}{dtype}", kernel.name)]
+                rounds = [loop for loop in machine_code.innermost(kernel.code)
+                          if sum("FMUL" in line for line in loop) == 32 and not any("LDS" in line for line in loop)]
+                with self.subTest(kernel.name):
+                    self.assertEqual(len(rounds), 1 if body == "OutputBody" else 2)
+                    for loop in rounds:
+                        self.assertLessEqual(len(loop) / 32, instructions)
+                        self.assertLessEqual(sum("LDG" in line for line in loop) / 32, loads)
 
     def test_finds_what_is_planted(self):
         faults = {
