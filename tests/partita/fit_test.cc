@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "partita/partita.h"
+#include "tests/testing/npy_file.h"
 
 namespace partita::api {
 namespace {
@@ -41,20 +42,6 @@ Description Classifier() {
   model.metrics = {"accuracy"};
   model.optimizer_attributes = {{"momentum", 0.9}};
   return model;
-}
-
-template <typename T>
-void WriteNpy(const std::string& path, const char* type, const std::vector<int64_t>& shape,
-              const std::vector<T>& data) {
-  std::string sizes;
-  for (const int64_t size : shape) sizes += std::to_string(size) + ",";
-  std::string header = std::string("{'descr': '") + type + "', 'fortran_order': False, 'shape': (" + sizes + "), }";
-  header.resize((header.size() + 11 + 63) / 64 * 64 - 11, ' ');
-  header += '\n';
-  std::ofstream file(path, std::ios::binary);
-  file << "\x93NUMPY" << '\1' << '\0' << static_cast<char>(header.size() & 255) << static_cast<char>(header.size() >> 8)
-       << header;
-  file.write(reinterpret_cast<const char*>(data.data()), static_cast<std::streamsize>(data.size() * sizeof(T)));
 }
 
 void WriteSet(const std::string& folder, int64_t samples) {

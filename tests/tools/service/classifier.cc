@@ -6,6 +6,8 @@
 #include <fstream>
 #include <iterator>
 
+#include "tests/testing/npy_file.h"
+
 namespace partita::service {
 namespace {
 
@@ -15,17 +17,6 @@ std::vector<float> RowsOf(int64_t samples) {
   return x;
 }
 
-template <typename T>
-void WriteNpy(const std::string& path, const std::string& type, const std::string& shape, const std::vector<T>& data) {
-  std::string header = "{'descr': '" + type + "', 'fortran_order': False, 'shape': " + shape + ", }";
-  header.resize((header.size() + 11 + 63) / 64 * 64 - 11, ' ');
-  header += '\n';
-  std::ofstream file(path, std::ios::binary);
-  file << "\x93NUMPY" << '\1' << '\0' << static_cast<char>(header.size() & 255) << static_cast<char>(header.size() >> 8)
-       << header;
-  file.write(reinterpret_cast<const char*>(data.data()), static_cast<std::streamsize>(data.size() * sizeof(T)));
-}
-
 void WriteSet(const std::string& folder, int64_t samples) {
   std::filesystem::create_directories(folder);
   const std::vector<float> x = RowsOf(samples);
@@ -33,8 +24,8 @@ void WriteSet(const std::string& folder, int64_t samples) {
   for (size_t i = 0; i < labels.size(); ++i) {
     labels[i] = static_cast<int32_t>(x[i * kFeatures] > 0) + 2 * static_cast<int32_t>(x[i * kFeatures + 1] > 0);
   }
-  WriteNpy(folder + "/x.npy", "<f4", "(" + std::to_string(samples) + ", " + std::to_string(kFeatures) + ")", x);
-  WriteNpy(folder + "/labels.npy", "<i4", "(" + std::to_string(samples) + ",)", labels);
+  WriteNpy(folder + "/x.npy", "<f4", {samples, kFeatures}, x);
+  WriteNpy(folder + "/labels.npy", "<i4", {samples}, labels);
 }
 
 }  // namespace
