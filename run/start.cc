@@ -64,7 +64,7 @@ absl::StatusOr<RunPlan> PlanRun(const RunSpec& spec, const PlanUse& use, std::op
   if (use.processes) {
     plan.processes = *use.processes;
   } else {
-    ASSIGN_OR_RETURN(plan.processes, IsOneOfSeveral());
+    ASSIGN_OR_RETURN(plan.processes, IsOneOfSeveral(spec));
   }
   ASSIGN_OR_RETURN(plan.machine, ReadMachine(spec.machine(), plan.processes));
   ASSIGN_OR_RETURN(plan.chosen, ChosenStrategyOf(spec, plan.model, use.exact, plan.machine, use.objective));

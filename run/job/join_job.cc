@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <thread>
 
 #include "graph/proto_io/proto_io.h"
 #include "graph/text/text.h"
@@ -92,10 +93,24 @@ absl::Status CheckConnections(const RunSpec& spec, const JobPlace& place) {
   return CheckDescriptors(fmt::format("rank {} of {}", place.rank, place.ranks), DescriptorsOf(place));
 }
 
+// The name of rank 0 has as long to become known as the ranks have to join.
+NamePause PauseOf(const RunSpec& spec) {
+  static constexpr std::chrono::seconds kBetween(1);
+  const std::chrono::seconds longest(spec.job().join_timeout());
+  return [longest, waited = std::chrono::seconds(0)](const std::string& host) mutable {
+    if (waited >= longest) return false;
+    if (waited.count() == 0)
+      Tell("rank 0 is at {}, a name that is not known yet: waits up to {} s", host, longest.count());
+    std::this_thread::sleep_for(kBetween);
+    waited += kBetween;
+    return true;
+  };
+}
+
 }  // namespace
 
-absl::StatusOr<bool> IsOneOfSeveral() {
-  ASSIGN_OR_RETURN(const std::optional<JobPlace> place, FindPlace(SystemEnvironment));
+absl::StatusOr<bool> IsOneOfSeveral(const RunSpec& spec) {
+  ASSIGN_OR_RETURN(const std::optional<JobPlace> place, FindPlace(SystemEnvironment, PauseOf(spec)));
   return place && place->ranks > 1;
 }
 
@@ -109,7 +124,7 @@ absl::StatusOr<std::shared_ptr<Job>> JoinJob(const RunSpec& spec, const Strategy
     place->rank = joining.channel->rank;
     place->ranks = joining.channel->ranks;
   } else {
-    ASSIGN_OR_RETURN(place, FindPlace(SystemEnvironment));
+    ASSIGN_OR_RETURN(place, FindPlace(SystemEnvironment, PauseOf(spec)));
   }
   if (!place || place->ranks == 1) return nullptr;  // one process: its ranks are threads
   if (place->ranks != program.ranks()) {

@@ -39,7 +39,7 @@ struct Joining {
 
 // Whether a launcher has started this process as one of several; then its steps count votes to stop
 // (ProgramOptions::count_votes). kInvalidArgument: launchers that contradict each other.
-absl::StatusOr<bool> IsOneOfSeveral();
+absl::StatusOr<bool> IsOneOfSeveral(const RunSpec& spec);
 
 // The job of the channel, or that a launcher has started this process for; null if there is none. From then on `failed`
 // is called within a second after another rank of a launcher's job has ended. `read`: digests of what this rank read

@@ -92,9 +92,17 @@ std::string NumericText(const sockaddr* address, socklen_t size) {
 }
 
 // Of IPv4 where the host has one, else of IPv6.
-absl::StatusOr<std::string> NumericAddress(const std::string& host) {
+absl::StatusOr<std::string> NumericAddress(const std::string& host, const NamePause& pause) {
   int error = 0;
-  const Addresses addresses = Resolve(host, 0, error);
+  Addresses addresses = Resolve(host, 0, error);
+  bool paused = false;
+  while ((error == EAI_NONAME || error == EAI_AGAIN) && pause(host)) {
+    paused = true;
+    addresses = Resolve(host, 0, error);
+  }
+  if (error != 0 && paused) {  // to start again may help
+    return Unavailable("environment variable MASTER_ADDR is '{}': {}, until now", host, gai_strerror(error));
+  }
   if (error != 0) return FlagError("environment variable MASTER_ADDR is '{}': {}", host, gai_strerror(error));
   const addrinfo* chosen = addresses.get();
   for (const addrinfo* each = chosen; each != nullptr && chosen->ai_family != AF_INET; each = each->ai_next) {
@@ -118,12 +126,17 @@ absl::StatusOr<std::string> AddressTowards(const std::string& address) {
   const bool found = fd >= 0 && connect(fd, peer->ai_addr, peer->ai_addrlen) == 0 &&
                      getsockname(fd, reinterpret_cast<sockaddr*>(&own), &size) == 0;
   if (fd >= 0) close(fd);
-  if (!found) return InvalidArgument("no interface of this machine reaches rank 0 at {}", address);
+  if (!found) {
+    const bool lacks_interface = address.starts_with("fe80:") && address.find('%') == std::string::npos;
+    return InvalidArgument(
+        "no interface of this machine reaches rank 0 at {}{}", address,
+        lacks_interface ? "; a link-local address needs the interface behind it, as fe80::1%eth0" : "");
+  }
   return NumericText(reinterpret_cast<const sockaddr*>(&own), size);
 }
 
 // "HOST", "[HOST]" as an address of IPv6 is often written, or "[HOST]:PORT".
-absl::Status ReadAddress(const std::string& name, const std::string& text, JobPlace& place) {
+absl::Status ReadAddress(const std::string& name, const std::string& text, const NamePause& pause, JobPlace& place) {
   std::string host = text;
   if (text.starts_with('[')) {
     const size_t end = std::min(text.find(']'), text.size() - 1);
@@ -135,15 +148,15 @@ absl::Status ReadAddress(const std::string& name, const std::string& text, JobPl
     if (port) place.port = *port;
     host = text.substr(1, end - 1);
   }
-  ASSIGN_OR_RETURN(place.address, NumericAddress(host));
+  ASSIGN_OR_RETURN(place.address, NumericAddress(host, pause));
   return absl::OkStatus();
 }
 
-absl::Status ReadMeetingPoint(const Environment& environment, JobPlace& place) {
+absl::Status ReadMeetingPoint(const Environment& environment, const NamePause& pause, JobPlace& place) {
   for (const char* name : {"MASTER_ADDR", "PET_MASTER_ADDR"}) {
     const auto host = environment(name);
     if (!host) continue;
-    RETURN_IF_ERROR(ReadAddress(name, *host, place));
+    RETURN_IF_ERROR(ReadAddress(name, *host, pause, place));
     break;
   }
   for (const char* name : {"MASTER_PORT", "PET_MASTER_PORT"}) {
@@ -161,6 +174,18 @@ absl::Status ReadMeetingPoint(const Environment& environment, JobPlace& place) {
         place.address, kTokenVariable, kTokenFileVariable);
   }
   ASSIGN_OR_RETURN(place.interface_address, AddressTowards(place.address));
+  return absl::OkStatus();
+}
+
+// One of the two alone would train as a job of one rank, and all processes as many of them.
+absl::Status CheckBothAreThere(const Environment& environment) {
+  const auto rank = environment("RANK"), ranks = environment("WORLD_SIZE");
+  if (rank && !ranks) {
+    return FlagError("environment variable RANK is '{}' and WORLD_SIZE is not set; expected both or none", *rank);
+  }
+  if (!rank && ranks && *ranks != "1") {
+    return FlagError("environment variable WORLD_SIZE is '{}' and RANK is not set; expected both or none", *ranks);
+  }
   return absl::OkStatus();
 }
 
@@ -185,7 +210,7 @@ std::optional<int> LocalRank(const Environment& environment) {
   return read("LOCAL_RANK");
 }
 
-absl::StatusOr<std::optional<JobPlace>> FindPlace(const Environment& environment) {
+absl::StatusOr<std::optional<JobPlace>> FindPlace(const Environment& environment, const NamePause& pause) {
   std::optional<JobPlace> place;
   const bool own = environment(kLauncherVariable).has_value();
   for (const Source& source : kSources) {
@@ -200,9 +225,12 @@ absl::StatusOr<std::optional<JobPlace>> FindPlace(const Environment& environment
                        place->launcher, place->rank, place->ranks, found->launcher, found->rank, found->ranks);
     }
   }
-  if (!place) return place;
+  if (!place) {
+    RETURN_IF_ERROR(CheckBothAreThere(environment));
+    return place;
+  }
   if (const auto name = environment(kLauncherVariable)) place->launcher = *name;
-  RETURN_IF_ERROR(ReadMeetingPoint(environment, *place));
+  RETURN_IF_ERROR(ReadMeetingPoint(environment, pause, *place));
   return place;
 }
 

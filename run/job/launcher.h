@@ -28,9 +28,15 @@ using Environment = std::function<std::optional<std::string>(const std::string& 
 // That of this process.
 std::optional<std::string> SystemEnvironment(const std::string& name);
 
+// Waits before rank 0's name is looked up again, which the others may know only once rank 0's machine is there; false:
+// it has waited long enough.
+using NamePause = std::function<bool(const std::string& host)>;
+
 // Nothing if no launcher is there. A kInvalidArgument that names the variables: a value that is no number, a rank that
-// is not below the number of ranks, two launchers that do not agree, an address other than loopback without a token.
-absl::StatusOr<std::optional<JobPlace>> FindPlace(const Environment& environment);
+// is not below the number of ranks, one of RANK and WORLD_SIZE alone, two launchers that do not agree, an address other
+// than loopback without a token, a name that is not known. kUnavailable: nor is it after pauses.
+absl::StatusOr<std::optional<JobPlace>> FindPlace(
+    const Environment& environment, const NamePause& pause = [](const std::string&) { return false; });
 
 // The rank among the processes of this machine, by the first launcher that says it; LOCAL_RANK alone counts as well.
 // Nothing where no launcher says it, or where its value is no rank, which FindPlace rejects.

@@ -51,16 +51,16 @@ class Server : public RendezvousServer {
 
   absl::Status Listen() {
     auto door = OpenDoor();
-    if (absl::IsResourceExhausted(door.status())) return WithContext("the rendezvous of rank 0", door.status());
+    if (absl::IsResourceExhausted(door.status())) return WithContext("the rendezvous", door.status());
     const std::string place = HostAndPort({options_.address, options_.port});
     if (absl::IsInvalidArgument(door.status())) {
-      return WithContext("rank 0 cannot serve the rendezvous on " + place, door.status());
+      return WithContext("cannot serve the rendezvous on " + place, door.status());
     }
     if (absl::IsAlreadyExists(door.status())) {
-      return ResourceExhausted("rank 0 cannot serve the rendezvous on {}: the port is taken; choose another", place);
+      return ResourceExhausted("cannot serve the rendezvous on {}: the port is taken; choose another", place);
     }
     if (!door.ok()) {
-      return Unavailable("rank 0 cannot serve the rendezvous on {}: {}", place, std::string(door.status().message()));
+      return Unavailable("cannot serve the rendezvous on {}: {}", place, std::string(door.status().message()));
     }
     door_ = *std::move(door);
     thread_ = std::thread([this] {

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <map>
+#include <string>
 #include <vector>
 
 #include "tools/program/exit_code.h"
@@ -22,7 +23,10 @@ Environment EnvironmentOf(const Variables& variables) {
   };
 }
 
-absl::StatusOr<std::optional<JobPlace>> Find(const Variables& variables) { return FindPlace(EnvironmentOf(variables)); }
+absl::StatusOr<std::optional<JobPlace>> Find(
+    const Variables& variables, const NamePause& pause = [](const std::string&) { return false; }) {
+  return FindPlace(EnvironmentOf(variables), pause);
+}
 
 // Rank 3 of 4, the second of its machine.
 std::vector<Variables> OfEachLauncher() {
@@ -147,12 +151,27 @@ TEST(Launcher, RefusesWhatCannotBe) {
         {"OMPI_COMM_WORLD_RANK", "1"},
         {"OMPI_COMM_WORLD_SIZE", "2"}},
        "torchrun say rank 0 of 2, those of mpirun (Open MPI) rank 1 of 2"},
+      {{{"WORLD_SIZE", "2"}}, "WORLD_SIZE is '2' and RANK is not set"},
+      {{{"RANK", "0"}}, "RANK is '0' and WORLD_SIZE is not set"},
   };
   for (const auto& [variables, words] : cases) {
     const absl::Status status = Find(variables).status();
     EXPECT_EQ(ToExitCode(status), kExitFlags);
     EXPECT_NE(std::string(status.message()).find(words), std::string::npos) << status;
   }
+}
+
+TEST(Launcher, LooksUpANameAgainAfterEachPause) {
+  const Variables variables = {{"RANK", "1"}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", "rank-0.invalid"}};
+  std::vector<std::string> hosts;
+  const absl::Status status = Find(variables, [&](const std::string& host) {
+                                hosts.push_back(host);
+                                return hosts.size() < 3;
+                              }).status();
+  EXPECT_EQ(ToExitCode(status), kExitUnavailable);
+  EXPECT_EQ(ToExitCode(Find(variables).status()), kExitFlags);
+  EXPECT_NE(std::string(status.message()).find("MASTER_ADDR is 'rank-0.invalid'"), std::string::npos) << status;
+  EXPECT_EQ(hosts, std::vector<std::string>(3, "rank-0.invalid"));
 }
 
 // A link-local address without its interface: to start again would not help.
@@ -164,7 +183,9 @@ TEST(Launcher, AnAddressThatNoInterfaceReachesIsNoLostPeer) {
                                     {kTokenVariable, std::string(32, 't')}})
                                   .status();
   EXPECT_EQ(ToExitCode(status), kExitFiles);
-  EXPECT_NE(std::string(status.message()).find("no interface of this machine reaches rank 0 at fe80::1"),
+  EXPECT_NE(std::string(status.message())
+                .find("no interface of this machine reaches rank 0 at fe80::1; a link-local "
+                      "address needs the interface behind it, as fe80::1%eth0"),
             std::string::npos)
       << status;
 }
