@@ -14,6 +14,14 @@ _OF_THE_STEP = ("device", "precision", "optimizer", "learning_rate", "schedule",
                 "lora", "lora_rank", "lora_alpha", "lora_train", "lora_dropout")
 
 
+def _bytes(count):
+    """In the largest unit of which there is at least one."""
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if count < 1024 or unit == "GiB":
+            return f"{count:.1f} {unit}" if unit != "B" else f"{count} B"
+        count /= 1024
+
+
 class Plan:
     """The split of a model and what is predicted of it.
 
@@ -81,7 +89,7 @@ class Plan:
         parts = [f"{self.ranks} rank{'s' if self.ranks > 1 else ''}"]
         if self.cluster is not None:
             parts.append(f"a step of {self.batch} takes {self.step_seconds * 1e3:.3f} ms on {self.cluster}")
-        parts.append(f"{self.memory_bytes / 2**20:.1f} MiB on the fullest rank")
+        parts.append(f"{_bytes(self.memory_bytes)} on the fullest rank")
         return f"<Plan {self.split}: {', '.join(parts)}>"
 
     def _repr_html_(self):

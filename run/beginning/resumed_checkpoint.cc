@@ -83,7 +83,9 @@ absl::StatusOr<Resumption> OpenNewestWhole(const RunSpec& spec, const Model& mod
   for (const int64_t step : steps) {
     absl::StatusOr<SavedCheckpoint> saved = OpenWhole(StepFolder(folder, step));
     if (absl::IsInvalidArgument(saved.status()) && !IsNewerVersion(saved.status())) {
-      resumption.passed_over.emplace_back(saved.status().message());
+      resumption.passed_over.push_back(fmt::format(
+          "{}; this checkpoint is passed over, and set aside as damaged-{:012} where training writes the next one",
+          std::string(saved.status().message()), step));
       continue;
     }
     RETURN_IF_ERROR(saved.status());

@@ -107,6 +107,7 @@ class Run {
     RETURN_IF_ERROR(Vote());
     RETURN_IF_ERROR(SetPause());
     const absl::Status status = EachEpoch();
+    if (options_.progress_to_the_end) progress_.Tell();
     report_.Tell();
     result_.open_epoch = sums_;
     return status;

@@ -118,6 +118,7 @@ struct TrainingOptions {
   std::function<void()> on_step = [] {};  // after each training step; the next one may run (Session::Begin)
   double progress_seconds = 2;            // time between two calls of on_progress
   std::function<void(const Progress&)> on_progress = [](const Progress&) {};
+  bool progress_to_the_end = false;  // on_progress is also called at the end, for the steps since the last call
   // The same after every multiple of this number of steps (0: never), and at the end for the steps since the last one.
   int64_t report_every = 0;
   std::function<void(const Progress&)> on_report = [](const Progress&) {};

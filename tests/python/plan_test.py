@@ -117,7 +117,7 @@ class PlanTest(unittest.TestCase):
                                      r"fullest rank>$")
         plain = partita.plan(EXAMPLES + "mlp.pbtxt")
         self.assertIsNone(plain._repr_html_(), "then a notebook shows the text")
-        self.assertRegex(repr(plain), r"^<Plan .*: 1 rank, [\d.]+ MiB on the fullest rank>$")
+        self.assertRegex(repr(plain), r"^<Plan .*: 1 rank, [\d.]+ (KiB|MiB) on the fullest rank>$")
 
     def test_is_trained_as_planned(self):
         random = numpy.random.default_rng(3)

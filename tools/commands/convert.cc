@@ -185,7 +185,7 @@ Command ConvertCommand() {
   return {"convert",
           "write a checkpoint as one .safetensors file, a graph and its weights as ONNX; of an exported program "
           "(.pt2) the graph, or weights",
-          "CHECKPOINT", Runs<RunSpec>(Convert)};
+          "CHECKPOINT|GRAPH", Runs<RunSpec>(Convert)};
 }
 
 }  // namespace partita

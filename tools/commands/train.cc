@@ -123,6 +123,7 @@ absl::StatusOr<int> RunTrain(const ContextOf<RunSpec>& context) {
   const bool shows_bar = shown != "lines" && ProgressBar::HasTerminal() && spdlog::should_log(spdlog::level::info) &&
                          spec.output().log_format() == "text";
   if (shows_bar) options.progress_seconds = kBarSeconds;
+  options.progress_to_the_end = shows_bar;  // a curve ends where the run does
   options.on_progress = [&](const Progress& progress) {
     if (!speaks) return;
     shows_bar ? bar.Show(progress) : spdlog::info("{}", FormatProgress(progress));

@@ -216,12 +216,17 @@ class CheckpointTest(TrainerCase):
             file.seek(-1, os.SEEK_CUR)
             file.write(bytes([byte[0] ^ 1]))
 
+    def replace_by_link(self, name):
+        os.rename(self.path(name), self.path(name) + ".elsewhere")
+        os.symlink(self.path(name) + ".elsewhere", self.path(name))
+
     def test_passes_over_damage(self):
         """--resume=auto takes the newest whole checkpoint, whatever file of a newer one is damaged."""
         damages = {"tensor": lambda step: self.flip(step + "/rank-00000.safetensors", -1),
                    "head": lambda step: self.flip(step + "/rank-00000.safetensors", 20),
                    "record": lambda step: self.flip(step + "/trainer_state.json", 100),
-                   "missing": lambda step: os.remove(self.path(step + "/rank-00000.safetensors"))}
+                   "missing": lambda step: os.remove(self.path(step + "/rank-00000.safetensors")),
+                   "link": lambda step: self.replace_by_link(step + "/trainer_state.json")}
         for split in ([], ["--dp=2"]):
             for name, damage in damages.items():
                 with self.subTest(damage=name, split=split):
@@ -231,6 +236,8 @@ class CheckpointTest(TrainerCase):
                     damage(folder + "/step-000000000020")
                     passed = self.run_to(30, "--resume=auto", *run)
                     self.assertIn("warning " + self.path(folder + "/step-000000000020"), passed.stderr)
+                    self.assertIn("set aside as damaged-000000000020", passed.stderr)
+                    self.assertEqual("link" in passed.stderr, name == "link", passed.stderr)
                     self.assertIn("goes on at step 10", passed.stdout)
                     self.assertEqual(sorted(os.listdir(self.path(folder))),
                                      ["damaged-000000000020", "lock", "step-000000000010", "step-000000000030"])

@@ -112,6 +112,16 @@ class ProgressCurvesTest(TrainerCase):
             self.assertRegex(line, r"^\d\d:\d\d:\d\d\.\d{3} info step \d+ \(epoch ")
         self.assertEqual(len(set(log)), len(log))
 
+    def test_the_last_curves_end_with_the_run(self):
+        self.start("--progress=curves", "--steps=40")
+        while self.read():
+            pass
+        self.process.communicate(timeout=300)
+        self.assertEqual(self.process.returncode, 0)
+        screen = Screen(self.shown)
+        self.assertRegex(screen.lines[-11], TITLE)
+        self.assertTrue(screen.lines[-2].endswith(" 40"), screen.lines)
+
     def test_they_follow_the_size_of_the_terminal(self):
         self.start("--progress=curves", columns=140)
         self.read_until(lambda shown: shown.count(BLOCK_END) >= 2)
