@@ -167,6 +167,32 @@ TEST_F(CallsTest, NeedsTheToken) {
   EXPECT_EQ(Submit(Request(), nullptr).error_code(), grpc::StatusCode::UNAUTHENTICATED);
 }
 
+TEST_F(CallsTest, EncryptsWithACertificate) {
+  const auto make = [&](const std::string& name) {
+    return RunCommand({"/usr/bin/openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
+                       "-noenc", "-days", "2", "-subj", "/CN=partita", "-addext", "subjectAltName=IP:127.0.0.1",
+                       "-keyout", path(name + ".key"), "-out", path(name + ".pem")});
+  };
+  ASSERT_EQ(make("own"), 0);
+  ASSERT_EQ(make("foreign"), 0);
+  Start({"--tls-certificate=" + path("own.pem"), "--tls-key=" + path("own.key")});
+  const auto code_with = [&](const std::shared_ptr<grpc::ChannelCredentials>& credentials) {
+    grpc::ChannelArguments arguments;
+    arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+    const auto stub = v1::Partita::NewStub(grpc::CreateCustomChannel(service_->address(), credentials, arguments));
+    grpc::ClientContext context;
+    v1::StatusReply reply;
+    return stub->Status(&context, {}, &reply).error_code();
+  };
+  const auto trusting = [&](const std::string& name) {
+    return grpc::SslCredentials(
+        {.pem_root_certs = ReadBytes(path(name + ".pem")), .pem_private_key = "", .pem_cert_chain = ""});
+  };
+  EXPECT_EQ(code_with(trusting("own")), grpc::StatusCode::OK);
+  EXPECT_EQ(code_with(trusting("foreign")), grpc::StatusCode::UNAVAILABLE);
+  EXPECT_EQ(code_with(grpc::InsecureChannelCredentials()), grpc::StatusCode::UNAVAILABLE);
+}
+
 TEST_F(CallsTest, IsHealthy) {
   Start();
   grpc::ClientContext context;

@@ -19,6 +19,7 @@
 #include "runtime/base/status.h"
 #include "runtime/telemetry/progress.h"
 #include "tools/commands/commands.h"
+#include "tools/service/requests/data_bytes.h"
 
 namespace partita::service {
 namespace {
@@ -60,15 +61,18 @@ absl::StatusOr<PlannedRun> PlanTraining(const RunSpec& spec, const PlanLimits& l
   ASSIGN_OR_RETURN(const Program program, ProgramOf(spec, plan, {.given = AssumedForms(plan.model.graph)}));
   ASSIGN_OR_RETURN(const Arenas arenas, ArenasOf(spec, plan, program));
   PlannedRun planned{program.ranks(), 0};
+  const int64_t data = DataBytes(spec.dataset());
+  planned.bytes = data;
   if (spec.execution().device() != "host") return planned;
   std::vector<int> ranks(arenas.bytes.size());
   std::iota(ranks.begin(), ranks.end(), 0);
   const int64_t all = std::accumulate(arenas.bytes.begin(), arenas.bytes.end(), int64_t{0});
-  planned.bytes = PlanProcess(program, ranks, arenas.launches, all).total();
+  planned.bytes += PlanProcess(program, ranks, arenas.launches, all).total();
   if (planned.bytes <= limits.bytes) return planned;
   return ResourceExhausted(
-      "the run needs {} of memory by its plan; the service allows {} for all runs together (--memory)",
-      FormatBytes(planned.bytes), FormatBytes(limits.bytes));
+      "the run needs {}{} of memory by its plan; the service allows {} for all runs together (--memory)",
+      FormatBytes(planned.bytes), data == 0 ? "" : fmt::format(", {} of them for its data,", FormatBytes(data)),
+      FormatBytes(limits.bytes));
 }
 
 absl::StatusOr<PlannedPrediction> PlanPrediction(const RunSpec& spec, std::vector<std::string> values) {

@@ -13,7 +13,7 @@ namespace partita::service {
 
 struct PlannedRun {
   int ranks = 0;
-  int64_t bytes = 0;  // on the host; of a data set that is kept there whole nothing
+  int64_t bytes = 0;  // on the host, its data set included
 };
 
 struct PlanLimits {
