@@ -40,8 +40,14 @@ Epoch EpochOf(const EpochResult& result) {
 }
 
 Progress ProgressOf(const partita::Progress& progress, int64_t steps) {
-  return {progress.step,           steps, progress.epoch, progress.loss, progress.learning_rate, progress.samples_per_s,
-          ByName(progress.metrics)};
+  return {progress.step,
+          steps,
+          progress.epoch,
+          progress.loss,
+          progress.learning_rate,
+          progress.samples_per_s,
+          ByName(progress.metrics),
+          progress.gradient_norm};
 }
 
 // Null: there is none.
@@ -172,7 +178,7 @@ absl::StatusOr<StepResult> Session::Parts::Step(const std::string& entry, const 
   if (cancelled) return Cancelled();
   RETURN_IF_ERROR(step.status());
   if (trains) ++steps;
-  StepResult result{step->loss, {}};
+  StepResult result{step->loss, {}, step->gradient_norm};
   const Graph& graph = model->model.graph;
   for (const auto& [name, value] : step->metrics) {  // an evaluation reports more, for sets of data
     const ValueId metric = graph.Find(name);

@@ -14,10 +14,13 @@
 namespace partita::api {
 namespace {
 
+constexpr std::string_view kGradientNorm = "gradient-norm";
+
 // What the library has instead: results are returned, lines go to SetLog.
 bool IsOfPrograms(const FlagDefinition& flag) {
   const auto* const message = flag.path.back()->containing_type();
-  return message == OutputSpec::descriptor() || message == GeneralSpec::descriptor() || flag.name == "save-strategy" ||
+  const bool is_output = message == OutputSpec::descriptor() && flag.name != kGradientNorm;
+  return is_output || message == GeneralSpec::descriptor() || flag.name == "save-strategy" ||
          flag.name == "loss";  // Import has it
 }
 
@@ -116,7 +119,10 @@ absl::StatusOr<RunSpec> Completed(const std::string& source, SpecUse use, RunSpe
   if (!spec.execution().has_deterministic()) spec.mutable_execution()->set_deterministic(true);
   if (!spec.execution().has_plan_cache()) spec.mutable_execution()->set_plan_cache("");
   spec.mutable_model()->set_graph(source);
-  RETURN_IF_ERROR(CheckSpec(spec, use == SpecUse::kPlan ? "plan" : "train"));
+  // Of a program, the norm needs a record that it goes to; here steps return it.
+  RunSpec checked = spec;
+  checked.mutable_output()->clear_gradient_norm();
+  RETURN_IF_ERROR(CheckSpec(checked, use == SpecUse::kPlan ? "plan" : "train"));
   return spec;
 }
 

@@ -120,6 +120,8 @@ enum class Level : uint8_t { kDetail, kInfo, kWarning };
 struct StepResult {
   double loss = 0;
   std::map<std::string, double> metrics;
+  // Of all gradients before they are clipped; none where nothing clips them and the setting gradient-norm is not given.
+  std::optional<double> gradient_norm = std::nullopt;
 };
 
 struct Progress {
@@ -129,6 +131,7 @@ struct Progress {
   double learning_rate = 0;
   double samples_per_second = 0;
   std::map<std::string, double> metrics;
+  std::optional<double> gradient_norm = std::nullopt;  // as in StepResult
 };
 
 struct Epoch {

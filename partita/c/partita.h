@@ -261,6 +261,8 @@ typedef struct partita_step {
   size_t metric_count;
   const char* const* metric_names;  // the session's, until its next call; the next as well
   const double* metric_values;
+  int32_t has_gradient_norm;  // not 0: gradients are clipped, or the setting gradient-norm is given
+  double gradient_norm;       // of all gradients, before they are clipped
 } partita_step;
 
 // One step over a whole batch of `count` fields, in a session without the setting `data`. A wrong batch is an error of
@@ -293,6 +295,8 @@ typedef struct partita_progress {
   size_t metric_count;
   const char* const* metric_names;
   const double* metric_values;
+  int32_t has_gradient_norm;  // not 0: gradients are clipped, or the setting gradient-norm is given
+  double gradient_norm;       // of all gradients, before they are clipped
 } partita_progress;
 
 // An epoch that ended. Pointers are valid during the callback.

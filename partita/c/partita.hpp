@@ -85,6 +85,13 @@ inline std::map<std::string, double> Metrics(size_t count, const char* const* na
   return metrics;
 }
 
+// Of a step or of progress.
+template <typename Struct>
+std::optional<double> NormOf(const Struct& of) {
+  if (of.has_gradient_norm == 0) return std::nullopt;
+  return of.gradient_norm;
+}
+
 inline Progress ProgressOf(const partita_progress& now) {
   return {now.step,
           now.steps,
@@ -92,7 +99,8 @@ inline Progress ProgressOf(const partita_progress& now) {
           now.loss,
           now.learning_rate,
           now.samples_per_second,
-          Metrics(now.metric_count, now.metric_names, now.metric_values)};
+          Metrics(now.metric_count, now.metric_names, now.metric_values),
+          NormOf(now)};
 }
 
 inline Epoch EpochOf(const partita_epoch& ended) {
@@ -401,7 +409,8 @@ class Session {
     const std::vector<partita_tensor> tensors = internal::TensorsOf(batch);
     auto step = internal::Sized<partita_step>();
     if (partita_error* const wrong = call(get(), tensors.data(), tensors.size(), &step)) return internal::Taken(wrong);
-    return StepResult{step.loss, internal::Metrics(step.metric_count, step.metric_names, step.metric_values)};
+    return StepResult{step.loss, internal::Metrics(step.metric_count, step.metric_names, step.metric_values),
+                      internal::NormOf(step)};
   }
 
   std::shared_ptr<const Transport> transport_;  // which the session uses until it was freed

@@ -62,6 +62,12 @@ Outcome RunOf(const partita_session_options* given, Run& run) {
 }
 
 template <typename Struct>
+void SetNorm(const std::optional<double>& norm, Struct& to) {
+  to.has_gradient_norm = norm ? 1 : 0;
+  to.gradient_norm = norm.value_or(0);
+}
+
+template <typename Struct>
 void SetMetrics(const MetricArrays& metrics, Struct& to) {
   to.metric_count = metrics.count();
   to.metric_names = metrics.names();
@@ -83,6 +89,7 @@ partita_error* Step(partita_session* session, const partita_tensor* batch, size_
     partita_step taken = {};
     taken.loss = result->loss;
     SetMetrics(known.metrics, taken);
+    SetNorm(result->gradient_norm, taken);
     WriteStruct(taken, step);
     return std::nullopt;
   });
@@ -117,6 +124,7 @@ bool Report(const partita_fit_options& options, const partita::api::Progress& pr
   report.learning_rate = progress.learning_rate;
   report.samples_per_second = progress.samples_per_second;
   SetMetrics(metrics, report);
+  SetNorm(progress.gradient_norm, report);
   return options.on_progress(options.user, &report) != 0;
 }
 

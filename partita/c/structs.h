@@ -18,6 +18,8 @@ namespace partita::c {
 // The least size that a struct may have: as the first version with it had it. A struct that grows gets its number here.
 template <typename T>
 inline constexpr size_t kFirstSize = sizeof(T);
+template <>
+inline constexpr size_t kFirstSize<partita_step> = offsetof(partita_step, has_gradient_norm);
 
 // Null: the struct is as a caller may pass it.
 template <typename T>

@@ -113,6 +113,8 @@ class Step(ctypes.Structure):
         ("metric_count", ctypes.c_size_t),
         ("metric_names", ctypes.POINTER(ctypes.c_char_p)),
         ("metric_values", ctypes.POINTER(ctypes.c_double)),
+        ("has_gradient_norm", ctypes.c_int32),
+        ("gradient_norm", ctypes.c_double),
     ]
 
 
@@ -130,6 +132,8 @@ class Progress(ctypes.Structure):
         ("metric_count", ctypes.c_size_t),
         ("metric_names", ctypes.POINTER(ctypes.c_char_p)),
         ("metric_values", ctypes.POINTER(ctypes.c_double)),
+        ("has_gradient_norm", ctypes.c_int32),
+        ("gradient_norm", ctypes.c_double),
     ]
 
 

@@ -13,10 +13,13 @@ from partita.arrays import TYPES, Batch, Field, Handle, Values, encoded, types_o
 
 @dataclasses.dataclass(frozen=True)
 class Step:
-    """The result of a step: its loss, and further metrics by name."""
+    """The result of a step: its loss, and further metrics by name. gradient_norm: of all gradients, before they are
+    clipped; None where nothing clips them and the setting gradient_norm=True is not given.
+    """
 
     loss: float
     metrics: dict
+    gradient_norm: float | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,6 +33,7 @@ class Progress:
     learning_rate: float
     samples_per_second: float
     metrics: dict
+    gradient_norm: float | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,6 +52,10 @@ def _metrics(struct, prefix=""):
     count = getattr(struct, prefix + "metric_count")
     names, values = getattr(struct, prefix + "metric_names"), getattr(struct, prefix + "metric_values")
     return {names[m].decode(): values[m] for m in range(count)}
+
+
+def _norm(struct):
+    return struct.gradient_norm if struct.has_gradient_norm else None
 
 
 class Model:
@@ -187,7 +195,7 @@ class Session:
         batch, step = Batch(fields, self._types, self._fields), library.made(_interface.Step)
         with self._handle.used():
             library.call(function, self._address, batch.tensors, len(batch), ctypes.byref(step))
-            return Step(step.loss, _metrics(step))
+            return Step(step.loss, _metrics(step), _norm(step))
 
     def predict(self, **fields):
         """The values that the session was started for, by name: arrays without a copy. Labels are not needed; a batch
@@ -235,7 +243,7 @@ class Session:
         def progress(user, report):
             of = report.contents
             told = Progress(
-                of.step, of.steps, of.epoch, of.loss, of.learning_rate, of.samples_per_second, _metrics(of)
+                of.step, of.steps, of.epoch, of.loss, of.learning_rate, of.samples_per_second, _metrics(of), _norm(of)
             )
             wanted = guarded(lambda: on_progress(told) if on_progress else None)
             return 0 if raised or (wanted is not None and not wanted) else 1

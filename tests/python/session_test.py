@@ -83,6 +83,12 @@ class SessionTest(unittest.TestCase):
             self.assertEqual([session.step(**self.batch) for _ in range(5)], rest)
             self.assertIsInstance(session.evaluate(**self.batch).loss, float)
 
+    def test_steps_return_the_norm_of_gradients_if_asked(self):
+        with partita.Session(self.model, threads=1, steps=2) as session:
+            self.assertIsNone(session.step(**self.batch).gradient_norm)
+        with partita.Session(self.model, threads=1, steps=2, gradient_norm=True) as session:
+            self.assertGreater(session.step(**self.batch).gradient_norm, 0)
+
     def test_predictions_are_arrays_that_outlive_their_session(self):
         with partita.Session(self.model, predict=["classifier/bias"], dp=2, threads=1, steps=1) as session:
             logits = session.predict(images=self.images[:5])["classifier/bias"]

@@ -49,6 +49,7 @@ v1::RunProgress ProgressOf(const api::Progress& progress) {
   to.set_learning_rate(progress.learning_rate);
   to.set_samples_per_second(progress.samples_per_second);
   Set(progress.metrics, *to.mutable_metrics());
+  if (progress.gradient_norm) to.set_gradient_norm(*progress.gradient_norm);
   return to;
 }
 

@@ -179,6 +179,14 @@ TEST_F(CInterface, SizesOfStructsAreOfTheCallersVersion) {
   partita_step step = {};
   EXPECT_THAT(Train(Batch(), &step).message, HasSubstr("the size of step is 0; expected"));
 
+  // An earlier header had no norm of gradients; what is behind its struct stays.
+  partita_step earlier = {};
+  earlier.size = offsetof(partita_step, has_gradient_norm);
+  earlier.has_gradient_norm = -7;
+  EXPECT_EQ(Train(Batch(), &earlier).message, "");
+  EXPECT_GT(earlier.loss, 0);
+  EXPECT_EQ(earlier.has_gradient_norm, -7);
+
   // A later header has more members: those that are 0 mean nothing, others are not known here.
   struct Later {
     partita_tensor tensor;

@@ -136,6 +136,27 @@ TEST_F(RunsTest, RefusesByThePlan) {
   EXPECT_TRUE(std::filesystem::is_empty(path("state/scratch")));
 }
 
+TEST_F(RunsTest, ADataSetCountsInThePlan) {
+  Start({"--memory=1GiB"});
+  EXPECT_EQ(Submit(Request(), nullptr).error_code(), grpc::StatusCode::OK);
+  std::filesystem::copy(path("data"), path("large"), std::filesystem::copy_options::recursive);
+  const std::string array = path("large/train/x.npy");
+  ASSERT_TRUE(std::filesystem::exists(array));
+  std::filesystem::resize_file(array, int64_t{3} << 30);  // sparse
+  v1::RunRequest request = Request();
+  request.set_settings("threads = 1\ndata = \"" + path("large") + "\"\n");
+  ExpectRefused(request, grpc::StatusCode::RESOURCE_EXHAUSTED, "3GiB of them for its data, of memory by its plan");
+}
+
+TEST_F(RunsTest, WatchesTheNormOfGradientsIfAsked) {
+  Start();
+  const std::string slow = "epochs = 5000\ndelay-seed = 1\n";
+  const std::string asked = Submitted(Request(slow + "gradient-norm = true\n"));
+  EXPECT_GT(WatchToStep(asked, 1).progress().gradient_norm(), 0);
+  Cancelled(asked);
+  EXPECT_FALSE(WatchToStep(Submitted(Request(slow)), 1).progress().has_gradient_norm());
+}
+
 TEST_F(RunsTest, RefusesBadRequests) {
   Start({"--message-bytes=64KiB"});
   const grpc::StatusCode wrong = grpc::StatusCode::INVALID_ARGUMENT;
