@@ -5,9 +5,28 @@
 #include <utility>
 
 #include "graph/value/node_name.h"
+#include "importer/translation/arithmetic.h"
 #include "runtime/base/status.h"
 
 namespace partita::torch_export {
+namespace {
+
+absl::StatusOr<std::vector<std::string>> LabelMetrics(const std::string& logits, const std::string& labels,
+                                                      Translator& translator) {
+  Formula right(translator, "label_accuracy");
+  const std::string predicted = right.Compared("ge", logits, right.Number(0, logits));
+  const std::string wrong = right("square", {right("sub", {predicted, labels})});
+  std::vector<std::string> metrics = {right.Result("mean", {right.Without(wrong)})};
+  RETURN_IF_ERROR(right.status());
+  Formula f(translator, "f1");
+  const std::string hits = f("sum", {f("mul", {predicted, labels})});
+  const std::string all = f("add", {f("sum", {predicted}), f("sum", {labels})});
+  metrics.push_back(f.Result("div", {f.Times(hits, 2), f("maximum", {all, f.Number(1, all)})}));
+  RETURN_IF_ERROR(f.status());
+  return metrics;
+}
+
+}  // namespace
 
 std::vector<std::string> ScalarsOf(const ExportedProgram& program) {
   std::vector<std::string> scalars;
@@ -60,6 +79,7 @@ absl::StatusOr<AddedLoss> AddLoss(const std::string& loss, ExportedProgram& prog
     labels.sizes.erase(labels.sizes.begin() + 1);
     added.of_classes = values.sizes.size() == 2;
   }
+  added.of_labels = loss == "bce_with_logits" && values.sizes.size() == 2;
   const std::map<std::string, std::string> ops = {{"cross_entropy", "cross_entropy_loss"},
                                                   {"mse", "mse_loss"},
                                                   {"l1", "l1_loss"},
@@ -79,11 +99,17 @@ absl::StatusOr<AddedLoss> AddLoss(const std::string& loss, ExportedProgram& prog
   return added;
 }
 
-absl::StatusOr<std::string> Accuracy(const AddedLoss& loss, Translator& translator) {
+absl::StatusOr<std::vector<std::string>> MetricsOf(const AddedLoss& loss, Translator& translator) {
+  if (!loss.of_classes && !loss.of_labels) return std::vector<std::string>();
   ASSIGN_OR_RETURN(Imported predictions, translator.Get(loss.predictions));
   ASSIGN_OR_RETURN(predictions, translator.In(predictions, InOrder(2), "accuracy"));
-  ASSIGN_OR_RETURN(const Imported labels, translator.Get(loss.labels));
-  return translator.Add("accuracy", "accuracy", {predictions.node, labels.node});
+  ASSIGN_OR_RETURN(Imported labels, translator.Get(loss.labels));
+  if (loss.of_labels) {
+    ASSIGN_OR_RETURN(labels, translator.In(labels, InOrder(2), "accuracy"));
+    return LabelMetrics(predictions.node, labels.node, translator);
+  }
+  ASSIGN_OR_RETURN(std::string accuracy, translator.Add("accuracy", "accuracy", {predictions.node, labels.node}));
+  return std::vector<std::string>{std::move(accuracy)};
 }
 
 }  // namespace partita::torch_export

@@ -18,6 +18,7 @@ std::vector<std::string> ScalarsOf(const ExportedProgram& program);
 struct AddedLoss {
   std::string predictions, labels;
   bool of_classes = false;  // one for each sample
+  bool of_labels = false;   // several for each sample, each 1 or 0
 };
 
 // Appends the loss of the program's first prediction. Classes are the second dimension of predictions, as in PyTorch,
@@ -25,8 +26,10 @@ struct AddedLoss {
 // prediction that this loss fits.
 absl::StatusOr<AddedLoss> AddLoss(const std::string& loss, ExportedProgram& program);
 
-// The node of the share of samples whose class has the largest prediction, of a loss of classes.
-absl::StatusOr<std::string> Accuracy(const AddedLoss& loss, Translator& translator);
+// The nodes of the metrics that go with the loss. Of classes: `accuracy`, the share of samples whose class has the
+// largest prediction. Of labels, which a prediction of 0 or more says are there: `label_accuracy`, the share of labels
+// that are right, and `f1`, 2 hits / (predicted + given) over all of them, 0 without any.
+absl::StatusOr<std::vector<std::string>> MetricsOf(const AddedLoss& loss, Translator& translator);
 
 }  // namespace partita::torch_export
 

@@ -438,10 +438,10 @@ absl::StatusOr<ImportedModel> ImportModel(const std::string& path, const OpRegis
     if (!value.ok()) return WithContext(path, value.status());
     names.push_back(value->node);
   }
-  if (added && added->of_classes) {
-    absl::StatusOr<std::string> accuracy = Accuracy(*added, translator);
-    if (!accuracy.ok()) return WithContext(path, accuracy.status());
-    names.push_back(*std::move(accuracy));
+  if (added) {
+    absl::StatusOr<std::vector<std::string>> metrics = MetricsOf(*added, translator);
+    if (!metrics.ok()) return WithContext(path, metrics.status());
+    names.insert(names.end(), metrics->begin(), metrics->end());
   }
   const std::vector<std::string> metrics(names.begin() + 1, names.end());
   absl::StatusOr<Graph> graph = Finished(translator, names[0], metrics, registry);

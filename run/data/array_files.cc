@@ -27,7 +27,7 @@ bool IsDescription(const fs::path& path) {
   return ending == ".pbtxt" || ending == ".textproto" || ending == ".pb";
 }
 
-// The .npy files below `folder`, in the order of their names; none if it is no folder.
+// The .npy and .csv files below `folder`, in the order of their names; none if it is no folder.
 absl::StatusOr<std::vector<fs::path>> ArraysBelow(const fs::path& folder) {
   std::vector<fs::path> paths;
   std::error_code error, unknown;
@@ -35,7 +35,7 @@ absl::StatusOr<std::vector<fs::path>> ArraysBelow(const fs::path& folder) {
   fs::recursive_directory_iterator at(folder, error);
   if (error == std::errc::not_a_directory) return paths;
   for (; !error && at != fs::recursive_directory_iterator(); at.increment(error)) {
-    const bool array = HasEnding(at->path().native(), ".npy");
+    const bool array = HasEnding(at->path().native(), ".npy") || HasEnding(at->path().native(), ".csv");
     if (array && !IsForeignFile(at->path().lexically_relative(folder).native()) && !at->is_directory(unknown)) {
       paths.push_back(at->path());
     }
@@ -49,7 +49,9 @@ absl::StatusOr<std::vector<fs::path>> ArraysBelow(const fs::path& folder) {
 
 bool HasArraysBelow(const fs::path& folder) {
   const absl::StatusOr<std::vector<fs::path>> arrays = ArraysBelow(folder);
-  return arrays.ok() && !arrays->empty();
+  // Tables alone may be anything.
+  return arrays.ok() &&
+         std::ranges::any_of(*arrays, [](const fs::path& path) { return HasEnding(path.native(), ".npy"); });
 }
 
 FoundSet FieldsBelow(const fs::path& folder) {

@@ -23,7 +23,7 @@ struct ArrayFiles {
 bool HoldsArrays(const std::string& path);
 
 // Of a file (.npz, safetensors) the arrays train/NAME and test/NAME, of a folder the files of these names that end in
-// .npy, of a description (.pbtxt, .textproto, .pb) what it says (proto/data.proto). Arrays of neither set
+// .npy or .csv, of a description (.pbtxt, .textproto, .pb) what it says (proto/data.proto). Arrays of neither set
 // are ignored with a line in the log. kInvalidArgument: no array of either, a description that cannot be.
 absl::StatusOr<ArrayFiles> FindArrayFiles(const std::string& path);
 

@@ -9,9 +9,11 @@
 #include "graph/value/node_name.h"
 #include "runtime/base/exhaustion.h"
 #include "runtime/base/file_kind.h"
+#include "runtime/base/file_name.h"
 #include "runtime/base/input_file.h"
 #include "runtime/base/status.h"
 #include "runtime/checkpoint/safetensors.h"
+#include "runtime/data/arrays/label_file.h"
 #include "runtime/data/arrays/npy.h"
 #include "runtime/data/arrays/npz.h"
 #include "runtime/data/idx.h"
@@ -126,6 +128,7 @@ std::string_view AdviceOn(std::string_view kind) {
 }
 
 absl::StatusOr<std::unique_ptr<ArrayFile>> OpenByBeginning(const std::string& path) {
+  if (HasEnding(path, ".csv")) return std::make_unique<SingleFile>(path, ReadLabels);
   std::string beginning;
   RETURN_IF_ERROR(ReadBeginning(path, beginning));
   const std::string_view bytes = beginning;

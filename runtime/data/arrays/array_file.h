@@ -1,5 +1,5 @@
 // A file of one array or of several with keys: .npy, .npz, safetensors, IDX (plain or gzip'd), identified by its first
-// bytes.
+// bytes; or labels in CSV, by its name.
 //
 // Errors are kInvalidArgument and name the file and the array; kResourceExhausted: there is not so much memory.
 // Thread-compatible.
