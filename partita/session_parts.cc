@@ -10,6 +10,7 @@
 
 #include "graph/ir/generated_name.h"
 #include "graph/read/adapted_model.h"
+#include "graph/read/class_weights.h"
 #include "graph/value/node_name.h"
 #include "ops/registry.h"
 #include "ops/values/learning_rate.h"
@@ -18,6 +19,7 @@
 #include "run/host/log.h"
 #include "run/plan/training_settings.h"
 #include "run/start.h"
+#include "run/tuning/class_weights.h"
 #include "runtime/base/check.h"
 #include "runtime/base/number.h"
 #include "runtime/base/status.h"
@@ -64,6 +66,16 @@ absl::StatusOr<std::shared_ptr<const PeerChannel>> ChannelOf(const std::shared_p
       PeerChannel{transport->rank, transport->ranks, transport->send, transport->receive, transport->close});
 }
 
+// Without files there are no labels to count, and no names.
+absl::Status CheckClassWeights(const RunSpec& spec) {
+  ASSIGN_OR_RETURN(const ClassWeights weights, ReadClassWeights(spec));
+  if (!weights.numbers.empty()) return absl::OkStatus();
+  return InvalidArgument(
+      "setting class-weights is {}, which only the setting data explains; expected a number for each "
+      "class",
+      Quoted(spec.model().class_weights()));
+}
+
 }  // namespace
 
 absl::Status Session::Parts::Start(absl::StatusOr<RunSpec> described, const std::vector<std::string>& predict,
@@ -86,6 +98,7 @@ absl::Status Session::Parts::Start(absl::StatusOr<RunSpec> described, const std:
     record = run->record();
     steps = record.training->step;
   } else {
+    if (spec.model().has_class_weights()) RETURN_IF_ERROR(CheckClassWeights(spec));
     ASSIGN_OR_RETURN(trained, WithTrainingSettings(spec, model->model));
     ForgetTrainingSettings(spec);
     if (spec.train().steps() > 0) trained.learning_rate.steps = spec.train().steps();
@@ -339,7 +352,8 @@ absl::Status Session::Parts::Load(const std::string& path, bool weights_only) {
   const bool resumes = loaded.training && Has(kTrainEntry) && !weights_only;
   ASSIGN_OR_RETURN(const CheckedFile states,
                    std::move(file).Check(session->program(), resumes ? States::kAll : States::kEvaluated));
-  std::set<std::string> optional;  // where training begins, adapters do
+  std::set<std::string> optional = ClassWeightStates(trained.graph);
+  // Where training begins, adapters do.
   for (const Adapter& adapter : AdaptersOf(trained.graph)) {
     if (Has(kTrainEntry)) optional.insert({adapter.a, adapter.b});
   }

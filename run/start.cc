@@ -2,6 +2,7 @@
 
 #include <xxhash.h>
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -9,6 +10,7 @@
 
 #include "graph/ir/op_definition.h"
 #include "graph/make_program.h"
+#include "graph/read/class_weights.h"
 #include "graph/read/model_entries.h"
 #include "importer/import_model.h"
 #include "ops/registry.h"
@@ -50,6 +52,17 @@ absl::StatusOr<std::unique_ptr<Session>> Join(const RunSpec& spec, const RunPlan
   ASSIGN_OR_RETURN(options.job, JoinJob(spec, plan.chosen.strategy, program, data, read, options.speed, joining));
   options.stall = WatchForStalls(spec, options.job.get(), joining);
   return Session::Start(std::move(program), options);
+}
+
+// Loads states; class weights stay those of --class-weights, whatever a file has.
+absl::Status KeepingClassWeights(const RunPlan& plan, Session& session, const std::function<absl::Status()>& load) {
+  std::map<std::string, HostTensor> kept;
+  for (const std::string& name : ClassWeightStates(plan.model.graph)) {
+    ASSIGN_OR_RETURN(kept[name], session.ReadState(name));
+  }
+  RETURN_IF_ERROR(load());
+  for (const auto& [name, weights] : kept) RETURN_IF_ERROR(session.WriteState(name, weights));
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -107,8 +120,9 @@ absl::StatusOr<std::unique_ptr<Session>> StartSession(const RunSpec& spec, const
   if (!adapters.digest.empty()) read["what the folder of --load-adapter holds"] = adapters.digest;
   ASSIGN_OR_RETURN(std::unique_ptr<Session> session, Join(spec, plan, data, std::move(program), read, joining));
   if (states) {
-    const std::set<std::string> optional = begins ? AdapterNames(plan.model) : std::set<std::string>();
-    RETURN_IF_ERROR(LoadStates(*session, *states, optional));
+    std::set<std::string> optional = ClassWeightStates(plan.model.graph);
+    if (begins) optional.merge(AdapterNames(plan.model));
+    RETURN_IF_ERROR(KeepingClassWeights(plan, *session, [&] { return LoadStates(*session, *states, optional); }));
   }
   RETURN_IF_ERROR(LoadAdapterStates(adapters, *session));
   return session;
@@ -122,7 +136,7 @@ absl::StatusOr<std::unique_ptr<Session>> ResumeSession(const RunSpec& spec, cons
   const Digests read = {
       {"the checkpoint of --resume", fmt::format("step {}, {}", checkpoint.record().step, checkpoint.Digest())}};
   ASSIGN_OR_RETURN(std::unique_ptr<Session> session, Join(spec, plan, data, std::move(program), read, joining));
-  RETURN_IF_ERROR(LoadCheckpoint(checkpoint, *session));
+  RETURN_IF_ERROR(KeepingClassWeights(plan, *session, [&] { return LoadCheckpoint(checkpoint, *session); }));
   return session;
 }
 

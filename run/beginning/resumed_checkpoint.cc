@@ -1,9 +1,11 @@
 #include "run/beginning/resumed_checkpoint.h"
 
 #include <algorithm>
+#include <set>
 #include <sstream>
 #include <utility>
 
+#include "graph/read/class_weights.h"
 #include "graph/text/text.h"
 #include "run/spec/spec_error.h"
 #include "runtime/base/number.h"
@@ -101,8 +103,14 @@ absl::StatusOr<Resumption> OpenNewestWhole(const RunSpec& spec, const Model& mod
 
 std::vector<std::string> LinesOf(const Model& model) {
   std::vector<std::string> lines;
+  const std::set<std::string> weights = ClassWeightStates(model.graph);
   std::istringstream text(ToText(model.graph));
-  for (std::string line; std::getline(text, line);) lines.push_back(line);
+  for (std::string line; std::getline(text, line);) {
+    for (const std::string& name : weights) {  // whose values are those of flags and data
+      if (line.starts_with(fmt::format("%{} = ", name))) line = fmt::format("%{} = state", name);
+    }
+    lines.push_back(line);
+  }
   for (const ModelEntry& entry : model.entries) {
     if (!entry.is_size()) continue;
     std::string& line = lines.emplace_back("size " + entry.name);

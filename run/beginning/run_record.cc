@@ -45,6 +45,7 @@ ModelRecord RecordOfRun(const RunSpec& spec, const Model& model, const TrainingD
   if (const std::vector<Adapter> adapters = AdaptersOf(model.graph); !adapters.empty()) {
     position.recipe["adapters"] = fmt::format("modules={} factor={}", adapters.size(), adapters[0].factor);
   }
+  if (spec.model().has_class_weights()) position.recipe["class_weights"] = spec.model().class_weights();
   AddRecipe(model, Ops().optimizers(), position);
   return {data.preprocessing, std::move(position), data.scales};
 }

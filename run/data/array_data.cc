@@ -2,12 +2,15 @@
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <cstring>
 #include <memory>
 #include <utility>
 
 #include "graph/ir/generated_name.h"
 #include "graph/value/node_name.h"
 #include "run/data/array_files.h"
+#include "run/data/class_weights.h"
 #include "run/host/log.h"
 #include "runtime/base/status.h"
 #include "runtime/data/arrays/array_batches.h"
@@ -48,10 +51,22 @@ absl::Status AddScales(const std::vector<ArrayField>& fields, ByteScales& scales
   return absl::OkStatus();
 }
 
+// Of fields of labels.
+void CountEachLabel(const std::vector<WantedField>& wanted, const std::vector<ArrayField>& fields, TrainingData& data) {
+  for (const WantedField& want : wanted) {
+    if (want.classes == 0 || want.ids || want.field.dtype != DType::kI32) continue;
+    const auto field = std::ranges::find_if(fields, [&](const ArrayField& f) { return f.field == want.field; });
+    if (field == fields.end()) continue;
+    std::vector<int32_t> labels(field->bytes.size() / sizeof(int32_t));
+    std::memcpy(labels.data(), field->bytes.data(), labels.size() * sizeof(int32_t));
+    data.label_counts[want.field.name] = CountLabels(labels, want.classes);
+  }
+}
+
 // Null where there is no such set, or nobody needs it. What it holds is added to what `data` says.
 absl::StatusOr<std::shared_ptr<const BatchSource>> ReadSet(const std::string& name, BatchMode mode, Need need,
                                                            const FoundSet& found, const ArrayRequest& arrays,
-                                                           const ByteScales& known, TrainingData& data) {
+                                                           const DataRequest& request, TrainingData& data) {
   if (need == Need::kNo) return nullptr;
   RETURN_IF_ERROR(found.status());
   if (!*found) return nullptr;
@@ -61,8 +76,9 @@ absl::StatusOr<std::shared_ptr<const BatchSource>> ReadSet(const std::string& na
          Printable(fmt::format("{}", fmt::join(read.ignored, ", ")), kMostNames));
   }
   std::vector<ArrayField>& fields = read.fields;
-  for (ArrayField& field : fields) RETURN_IF_ERROR(FollowModel(known, field));
+  for (ArrayField& field : fields) RETURN_IF_ERROR(FollowModel(request.scales, field));
   RETURN_IF_ERROR(AddScales(fields, data.scales));
+  if (request.counts_labels && mode == BatchMode::kTraining) CountEachLabel(arrays.wanted, fields, data);
   data.manifest += fmt::format("{} samples, {:016x}; ", fields[0].rows, Digest(fields));
   absl::StatusOr<std::shared_ptr<ArrayBatches>> batches =
       ArrayBatches::Create(std::move(fields), {mode, arrays.batch_rows, arrays.seed, WeightsOf(arrays)});
@@ -77,9 +93,9 @@ absl::StatusOr<TrainingData> ArrayData(const std::string& path, const ArrayReque
   ASSIGN_OR_RETURN(const ArrayFiles files, FindArrayFiles(path));
   TrainingData data;
   ASSIGN_OR_RETURN(data.training, ReadSet(path + ", training set", BatchMode::kTraining, request.training, files.train,
-                                          arrays, request.scales, data));
-  ASSIGN_OR_RETURN(data.test, ReadSet(path + ", test set", BatchMode::kEvaluation, request.test, files.test, arrays,
-                                      request.scales, data));
+                                          arrays, request, data));
+  ASSIGN_OR_RETURN(
+      data.test, ReadSet(path + ", test set", BatchMode::kEvaluation, request.test, files.test, arrays, request, data));
   return data;
 }
 

@@ -27,6 +27,7 @@ struct DataRequest {
   ByteScales scales = {};                                   // as a model knows them: of arrays of bytes
   std::function<bool(const std::string&)> reads = nullptr;  // whether an input needs its field; null: all do
   bool empty_lines = false;                                 // allowed in sources of parallel texts
+  bool counts_labels = false;                               // of the training set: TrainingData::label_counts
   std::vector<const Graph*> sizes = {};                     // the graph in other sizes, which batches may have as well
 };
 

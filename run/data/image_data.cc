@@ -8,6 +8,7 @@
 
 #include "graph/ir/generated_name.h"
 #include "graph/value/node_name.h"
+#include "run/data/class_weights.h"
 #include "run/plan/pixel_forms.h"
 #include "run/spec/flag.h"
 #include "run/spec/spec_error.h"
@@ -112,6 +113,9 @@ absl::StatusOr<TrainingData> ImageData(const std::string& source, ImageSets sets
   if (pixels == DType::kU8) data.pixels[image.inputs.images] = options.normalization;
   data.preprocessing = {(sets.train ? sets.train : sets.test)->shape, image.inputs.classes, options.normalization};
   data.manifest = fmt::format("training set: {}; test set: {}", DigestOf(sets.train), DigestOf(sets.test));
+  if (request.counts_labels && sets.train) {
+    data.label_counts[image.inputs.labels] = CountLabels(sets.train->labels, image.inputs.classes);
+  }
   options.augmentation = request.augmentation;
   if (request.training != Need::kNo) {
     ASSIGN_OR_RETURN(data.training, MakeBatches(sets.train, options));

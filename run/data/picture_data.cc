@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "graph/ir/generated_name.h"
+#include "run/data/class_weights.h"
 #include "run/host/log.h"
 #include "run/spec/spec_error.h"
 #include "runtime/base/file_name.h"
@@ -164,6 +165,11 @@ absl::StatusOr<TrainingData> PictureData(const std::string& path, const RunSpec&
                         ClassNames(path, sets, request)};
   data.pixels[image.inputs.images] = options.normalization;
   data.manifest = ManifestOf(sets, options.normalization);
+  if (request.counts_labels) {
+    std::vector<int32_t> labels;
+    for (const PictureSample& sample : sets.train.samples) labels.push_back(sample.label);
+    data.label_counts[image.inputs.labels] = CountLabels(labels, image.inputs.classes);
+  }
   if (request.test != Need::kNo) {
     options.mode = BatchMode::kEvaluation;
     ASSIGN_OR_RETURN(data.test, MakeBatches(std::move(sets.test), threads, options));

@@ -17,6 +17,7 @@
 #include "run/spec/flag.h"
 #include "run/spec/spec_error.h"
 #include "run/tuning/adapters.h"
+#include "run/tuning/class_weights.h"
 #include "run/tuning/parameter_groups.h"
 #include "runtime/base/number.h"
 #include "runtime/base/status.h"
@@ -126,7 +127,7 @@ absl::StatusOr<Model> WithTrainingSettings(const RunSpec& spec, Model model) {
     model = *std::move(frozen);
   }
   RETURN_IF_ERROR(AddParameterGroups(spec, model));
-  return model;
+  return WithClassWeights(spec, std::move(model));
 }
 
 void ForgetTrainingSettings(RunSpec& spec) {
@@ -139,6 +140,7 @@ void ForgetTrainingSettings(RunSpec& spec) {
   settings.clear_lora_rank();
   settings.clear_rate_scale();
   settings.clear_no_decay();
+  settings.clear_class_weights();
 }
 
 }  // namespace partita

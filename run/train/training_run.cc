@@ -9,6 +9,7 @@
 #include "graph/text/text.h"
 #include "run/beginning/adapter_states.h"
 #include "run/beginning/run_record.h"
+#include "run/data/class_weights.h"
 #include "run/data/data.h"
 #include "run/plan/pixel_forms.h"
 #include "run/plan/run_options.h"
@@ -35,6 +36,7 @@ DataRequest RequestOf(const RunSpec& spec, const Model& model, const std::option
                       .scales = ScalesOf(beginning)};
   if (augmentation.has_crop_area()) request.least_area = augmentation.crop_area();
   request.colour = augmentation.colour();
+  request.counts_labels = CountsLabels(spec);
   request.sizes = SizesOf(model);
   return request;
 }
@@ -152,6 +154,7 @@ absl::StatusOr<std::unique_ptr<TrainingRun>> TrainingRun::Prepare(const RunSpec&
   if (loaded) beginning = loaded->beginning();
   if (resumed) beginning = resumed->beginning;
   ASSIGN_OR_RETURN(run->data_, ReadData(spec, model.graph, RequestOf(spec, model, beginning)));
+  RETURN_IF_ERROR(WeighByData(spec, run->data_, model));
   if (beginning) RETURN_IF_ERROR(CheckImages(*beginning, run->data_));
   ASSIGN_OR_RETURN(run->target_, TrainingTarget::Read(spec, model, run->data_));
   TrainingOptions& options = run->options_;

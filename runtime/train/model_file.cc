@@ -24,6 +24,7 @@ namespace partita {
 namespace {
 
 constexpr int64_t kPieceBytes = 1 << 20;
+constexpr char kClassWeights[] = "/class_weights";  // as graph/read/class_weights.cc names the state
 
 using StateTypes = std::map<std::string, TensorType, std::less<>>;
 
@@ -68,6 +69,11 @@ absl::Status CheckType(const std::string& path, const StoredTensor& tensor, cons
                          ToString(type.shape), hint);
 }
 
+// The weights of classes that --class-weights gave the loss in training: other commands do without.
+bool IsClassWeights(const std::string& name, const Graph& graph) {
+  return graph.loss != kNoValue && name == graph.value(graph.loss).name + kClassWeights;
+}
+
 // Every tensor is a state of the graph, or lies beside a node of it, and no state is larger than there: so the file is
 // not, either, but for what training added, which is looked at when the program is known.
 absl::Status CheckTensors(const SafetensorsFile& file, const Graph& graph) {
@@ -77,6 +83,7 @@ absl::Status CheckTensors(const SafetensorsFile& file, const Graph& graph) {
     const auto found = states.find(owner);
     const bool added = IsGenerated(tensor.name) && (owner.empty() || graph.Find(owner) != kNoValue);
     if (found == states.end() && !added) {
+      if (IsClassWeights(tensor.name, graph)) continue;
       const bool adapter = tensor.name.ends_with(kAdapterDown) || tensor.name.ends_with(kAdapterUp);
       return InvalidArgument("{}: tensor {} is no parameter and no running statistic of the graph{}", file.path(),
                              Printable(tensor.name),
@@ -87,17 +94,22 @@ absl::Status CheckTensors(const SafetensorsFile& file, const Graph& graph) {
   return absl::OkStatus();
 }
 
+// Where to look for a state that only one of a file and a program has.
+const char* OwnerOf(const std::string& state) {
+  return state.ends_with(kClassWeights) ? "it comes from --class-weights" : "does the optimizer have it?";
+}
+
 // A file from which training goes on has the program's states and nothing else.
 absl::Status CheckAll(const SafetensorsFile& file, const StateTypes& states) {
   for (const StoredTensor& tensor : file.tensors()) {
     if (states.contains(tensor.name)) continue;
-    return InvalidArgument("{}: tensor {}: training has no such state here (does the optimizer have it?)", file.path(),
-                           Printable(tensor.name));
+    return InvalidArgument("{}: tensor {}: training has no such state here ({})", file.path(), Printable(tensor.name),
+                           OwnerOf(tensor.name));
   }
   for (const auto& [name, type] : states) {
     if (file.Find(name) != nullptr) continue;
-    return InvalidArgument("{}: tensor {}: not found, but training has such a state here (does the optimizer have it?)",
-                           file.path(), Printable(name));
+    return InvalidArgument("{}: tensor {}: not found, but training has such a state here ({})", file.path(),
+                           Printable(name), OwnerOf(name));
   }
   return absl::OkStatus();
 }

@@ -33,6 +33,8 @@ struct TrainingData {
   ByteScales scales = {};                           // scaling of the bytes of arrays, by field
   // Fields of bytes that the program converts to numbers (ProgramOptions::given), and the conversion.
   std::map<std::string, Normalization> pixels = {};
+  // How many labels of the training set are each class, by field, where the caller asked for it.
+  std::map<std::string, std::vector<int64_t>> label_counts = {};
   int64_t decode_bytes = 0;  // memory limit of decoding pictures, for all decode threads together
   // Unusable files that this process has skipped so far.
   std::function<int64_t()> left_out_files = [] { return int64_t{0}; };

@@ -202,6 +202,58 @@ TEST(Library, TrainsParametersInGroups) {
   EXPECT_NEAR(std::sqrt(square), 0.1 * 1e-3, 1e-6) << "rate times the largest norm";
 }
 
+TEST(Library, ClassesWeighWhatTheSettingSays) {
+  const auto loss_with = [](const std::string& weights) {
+    Session session = Start({.data = 2}, {.settings = {{"class-weights", weights}}});
+    return session.Train(Data(0).fields())->loss;
+  };
+  Session plain = Start({.data = 2});
+  const double loss = plain.Train(Data(0).fields())->loss;
+  EXPECT_NEAR(loss_with("2,2,2,2"), loss, 1e-6);
+  // One class alone, and another: of all, the loss is their mean by the labels.
+  const Data data(0);
+  double sum = 0;
+  for (int32_t c = 0; c < 4; ++c) {
+    const auto count = std::ranges::count(data.labels, c);
+    if (count == 0) continue;
+    std::string weights;
+    for (int32_t i = 0; i < 4; ++i) weights += std::string(i == 0 ? "" : ",") + (i == c ? "1" : "0");
+    sum += loss_with(weights) * static_cast<double>(count);
+  }
+  EXPECT_NEAR(sum / kBatch, loss, 1e-6);
+  const Result<Session> unknown =
+      Session::Start(*Model::FromDescription(TwoLayers()), {}, {.settings = {{"class-weights", "balanced"}}});
+  EXPECT_THAT(unknown.error().message, HasSubstr("class-weights is 'balanced', which only the setting data explains"));
+}
+
+TEST(Library, StepsReturnTheNormOfAllGradients) {
+  Description clipped = TwoLayers();
+  clipped.clip_norm = 1e-3;
+  const auto norm_of = [](const Description& description, const Options& options) {
+    Session session = Start({.data = 2}, options, description);
+    return session.Train(Data(0).fields())->gradient_norm;
+  };
+  EXPECT_EQ(norm_of(TwoLayers(), {}), std::nullopt);
+  const std::optional<double> asked = norm_of(TwoLayers(), {.settings = {{"gradient-norm", "true"}}});
+  const std::optional<double> before_clipping = norm_of(clipped, {});
+  ASSERT_TRUE(asked && before_clipping);
+  EXPECT_NEAR(*asked, *before_clipping, 1e-6 * *asked);
+  // Plain descent: a step is the rate times the gradient.
+  Description plain = TwoLayers();
+  plain.learning_rate = 1;
+  plain.optimizer_attributes = {};
+  Session session = Start({.data = 2}, {}, plain);
+  double square = 0;
+  std::map<std::string, std::vector<float>> before;
+  for (const std::string state : {"w1", "w2"}) before[state] = Floats(*session.Read(state));
+  ASSERT_TRUE(session.Train(Data(0).fields()).ok());
+  for (const auto& [state, values] : before) {
+    const std::vector<float> after = Floats(*session.Read(state));
+    for (size_t i = 0; i < values.size(); ++i) square += std::pow(values[i] - after[i], 2);
+  }
+  EXPECT_NEAR(*asked, std::sqrt(square), 1e-5 * *asked);
+}
+
 TEST(Library, PredictsByMovingAverages) {
   Description description = TwoLayers();
   description.average = MovingAverage{.decay = 0.5, .pattern = "w1"};

@@ -200,9 +200,9 @@ ARROWS = {
     "run/beginning": "runtime/base proto graph/value graph/ir graph/read graph/text importer ops runtime/api" +
                      " runtime/checkpoint runtime/checkpoint/sharded runtime/train runtime/train/sharded run/spec" +
                      " run/tuning",
-    "run/data": "runtime/base proto graph/value graph/ir graph/proto_io runtime/device/host runtime/data" +
+    "run/data": "runtime/base proto graph/value graph/ir graph/read graph/proto_io ops runtime/device/host runtime/data" +
                 " runtime/data/arrays runtime/data/pairs runtime/data/pictures runtime/data/text runtime/train" +
-                " run/spec run/host run/plan",
+                " run/spec run/host run/tuning run/plan",
     "run/job": "runtime/base proto graph/ir graph/derive graph/schedule graph/proto_io graph/text runtime/admission" +
                " runtime/flight_recorder runtime/comm runtime/api/job runtime/api/rank runtime/train run/spec run/host" +
                " run/flight",
@@ -226,7 +226,7 @@ ARROWS = {
     # The library's one face.
     "partita": "runtime/base proto graph/value graph/ir graph/read graph/proto_io importer ops ops/values runtime/api" +
                " runtime/api/rank runtime/comm runtime/train run run/spec run/host run/job run/plan run/plan_report" +
-               " run/train",
+               " run/train run/tuning",
     "partita/c": "partita run/host",
 }
 

@@ -2,10 +2,12 @@
 #include <nlohmann/json.hpp>
 
 #include "graph/ir/node_flops.h"
+#include "graph/read/class_weights.h"
 #include "importer/import_model.h"
 #include "partitioner/choose/ranked_finalists.h"
 #include "run/beginning/adapter_states.h"
 #include "run/beginning/exported_weights.h"
+#include "run/data/class_weights.h"
 #include "run/data/data.h"
 #include "run/plan/pixel_forms.h"
 #include "run/plan/run_options.h"
@@ -174,7 +176,9 @@ absl::StatusOr<Started> Start(const RunSpec& spec, const RunPlan& planned, const
   for (Session* const side : {&started.verifier->serial(), &started.verifier->plan()}) {
     if (IsExportedProgram(spec.model().graph())) {
       ASSIGN_OR_RETURN(const ExportedWeights weights, ExportedWeights::Open(spec, model, side->program()));
-      RETURN_IF_ERROR(LoadStates(*side, weights.states(), AdapterNames(model)));
+      std::set<std::string> optional = AdapterNames(model);
+      optional.merge(ClassWeightStates(model.graph));
+      RETURN_IF_ERROR(LoadStates(*side, weights.states(), optional));
     }
     ASSIGN_OR_RETURN(const AdapterStates adapters, ReadAdapterStates(spec, side->program()));
     RETURN_IF_ERROR(LoadAdapterStates(adapters, *side));
@@ -214,7 +218,9 @@ absl::StatusOr<int> RunVerify(const ContextOf<RunSpec>& context) {
   ASSIGN_OR_RETURN(RunPlan plan, PlanRun(spec, {.exact = true, .processes = false}));
   const Model& model = plan.model;
   SetScheduleLength(StepsOf(spec), plan.model.learning_rate);
-  ASSIGN_OR_RETURN(const TrainingData data, ReadData(spec, model.graph, {.training = Need::kYes}));
+  ASSIGN_OR_RETURN(const TrainingData data,
+                   ReadData(spec, model.graph, {.training = Need::kYes, .counts_labels = CountsLabels(spec)}));
+  RETURN_IF_ERROR(WeighByData(spec, data, plan.model));
   ASSIGN_OR_RETURN(const Started started, Start(spec, plan, data, context.out));
   const int64_t steps = StepsOf(spec);
   RETURN_IF_ERROR(TryEvaluation(model, data, started.verifier->plan()));
