@@ -270,6 +270,40 @@ class SessionTest(unittest.TestCase):
             thread.join()
             self.assertEqual(len(refused), 1)
 
+    def test_two_sessions_at_once_train_as_each_alone(self):
+        def trained(seed):
+            with partita.Session(self.model, dp=2, threads=1, steps=20, seed=seed) as session:
+                for _ in range(20):
+                    session.step(**self.batch)
+                return {name: session.read(name).tobytes() for name in session.states}
+
+        alone = [trained(seed) for seed in (1, 2)]
+        self.assertNotEqual(*alone)
+        together = [None, None]
+        threads = [threading.Thread(target=lambda i=i: together.__setitem__(i, trained(i + 1))) for i in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(together, alone)
+
+    def test_hundreds_of_sessions_leave_nothing_behind(self):
+        small = partita.Model(GRAPH).with_batch(2)
+
+        def left():
+            """Threads, descriptors and pages of memory."""
+            with open("/proc/self/statm") as file:
+                pages = int(file.read().split()[1])
+            return len(os.listdir("/proc/self/task")), len(os.listdir("/proc/self/fd")), pages
+
+        for count in range(300):
+            partita.Session(small, threads=1, steps=1).close()
+            if count == 49:
+                before = left()
+        after = left()
+        self.assertEqual(after[:2], before[:2])
+        self.assertLess((after[2] - before[2]) * os.sysconf("SC_PAGE_SIZE"), 8 << 20)
+
     def test_another_thread_cancels(self):
         with partita.Session(self.model, threads=1, steps=10**6) as session:
             threading.Timer(0.2, session.cancel).start()
