@@ -14,6 +14,7 @@
 #include "importer/added_loss.h"
 #include "importer/onnx/onnx_program.h"
 #include "importer/program/united_samples.h"
+#include "importer/refusals.h"
 #include "importer/translation/moves.h"
 #include "importer/translation/translations.h"
 #include "runtime/base/file_name.h"
@@ -169,9 +170,7 @@ absl::Status TranslateNode(Translator& translator, const torch_export::Node& nod
     // What depends on how many samples there are is computed with the batch.
     if (folded.ok() || translate == nullptr || !Written(node).empty()) return folded;
   }
-  if (translate == nullptr)
-    return InvalidArgument(
-        "there is no translation of this op; write the module with ops that docs/guide/pytorch.md (5) lists");
+  if (translate == nullptr) return NoTranslation(node.target);
   if (node.outputs.empty() || node.outputs[0].empty()) return InvalidArgument("its result is no tensor");
   if (!translator.IsKnown(node.outputs[0])) return InvalidArgument("its result has no sizes");
   RETURN_IF_ERROR(SpreadConstants(translator, node));
@@ -391,6 +390,7 @@ bool IsExportedProgram(const std::string& path) { return HasEnding(path, ".pt2")
 
 absl::StatusOr<Model> ReadModelFile(const std::string& path, const OpRegistry& registry, const ImportOptions& options) {
   if (!IsExportedProgram(path)) {
+    RETURN_IF_ERROR(CheckHasGraph(path));
     if (options.loss.empty()) return LoadModel(path, registry);
     return InvalidArgument("{}: a graph has its loss; --loss={} is for exported programs (.pt2, .onnx)", path,
                            options.loss);

@@ -24,16 +24,29 @@ constexpr int kDeepest = 64;
 constexpr int64_t kSchema = 8;
 constexpr int64_t kLargestSize = int64_t{1} << 40;
 
+// How many objects and lists lie within each other at the deepest place of a JSON text.
+int DepthOf(std::string_view text) {
+  int depth = 0, deepest = 0;
+  bool in_string = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (in_string && c == '\\') {
+      ++i;
+    } else if (c == '"') {
+      in_string = !in_string;
+    } else if (!in_string && (c == '{' || c == '[')) {
+      deepest = std::max(deepest, ++depth);
+    } else if (!in_string && (c == '}' || c == ']')) {
+      --depth;
+    }
+  }
+  return deepest;
+}
+
+// Depth is found beforehand: with a callback, the parser walks over all that an object has for each value that ends.
 absl::StatusOr<Json> Parse(const std::string& place, const std::string& text) {
-  bool deep = false;
-  Json json = Json::parse(
-      text,
-      [&deep](int depth, Json::parse_event_t, Json&) {
-        deep |= depth > kDeepest;
-        return !deep;
-      },
-      /*allow_exceptions=*/false);
-  if (deep) return InvalidArgument("{}: JSON is nested more than {} levels deep", place, kDeepest);
+  if (DepthOf(text) > kDeepest) return InvalidArgument("{}: JSON is nested more than {} levels deep", place, kDeepest);
+  Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (json.is_discarded() || !json.is_object()) return InvalidArgument("{}: found no JSON object", place);
   return json;
 }
@@ -331,7 +344,9 @@ class ProgramReader {
       return Argument(std::move(switches));
     }
     if (kind == "as_graph") {
-      return InvalidArgument("the program branches or loops on data (a graph inside a node); export a path without");
+      return InvalidArgument(
+          "the program branches or loops on data (a graph inside a node); export a module whose forward takes one "
+          "path");
     }
     if (kind == "as_custom_obj")
       return InvalidArgument("the program has an object of its own class, which is not read");
@@ -487,6 +502,19 @@ absl::Status CheckKind(const Json& json) {
   return absl::OkStatus();
 }
 
+// What an archive without a program is.
+absl::Status NoProgram(const std::string& path, const std::map<std::string, ZipMember>& members) {
+  const bool is_checkpoint =
+      std::ranges::any_of(members, [](const auto& member) { return HasEnding(member.first, "/data.pkl"); });
+  if (is_checkpoint) {
+    return InvalidArgument(
+        "{}: is a PyTorch checkpoint (torch.save), not an exported program, and pickles are not opened; load it in "
+        "PyTorch and write the module with torch.export.save (docs/guide/pytorch.md 1)",
+        path);
+  }
+  return InvalidArgument("{}: found no models/model.json in the archive; expected what torch.export.save writes", path);
+}
+
 }  // namespace
 
 std::string Name(ScalarType type) {
@@ -512,12 +540,7 @@ absl::StatusOr<ExportedProgram> ReadExportedProgram(const std::string& path) {
     constexpr std::string_view kProgram = "/models/model.json";
     if (HasEnding(name, kProgram)) folder = name.substr(0, name.size() - kProgram.size()) + "/";
   }
-  if (folder.empty()) {
-    return InvalidArgument(
-        "{}: found no models/model.json in the archive, so it is no exported program (a checkpoint of "
-        "torch.save?); expected what torch.export.save writes",
-        path);
-  }
+  if (folder.empty()) return NoProgram(path, members);
   ExportedProgram program;
   program.path = path;
   const std::string place = folder + "models/model.json";
@@ -526,8 +549,8 @@ absl::StatusOr<ExportedProgram> ReadExportedProgram(const std::string& path) {
     ASSIGN_OR_RETURN(const std::string text, ReadMember(path, order->first, order->second, 64));
     if (text != "little") return InvalidArgument("{}: byteorder is {}; expected little", path, Quoted(text));
   }
+  ASSIGN_OR_RETURN(const std::string text, ReadMember(path, place, members.at(place), kLargestProgram));
   const auto read = [&]() -> absl::Status {
-    ASSIGN_OR_RETURN(const std::string text, ReadMember(path, place, members.at(place), kLargestProgram));
     ASSIGN_OR_RETURN(const Json json, Parse(place, text));
     RETURN_IF_ERROR(CheckKind(json));
     ASSIGN_OR_RETURN(const Json* const module, At(json, "graph_module"));

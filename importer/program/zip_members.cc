@@ -41,6 +41,12 @@ absl::StatusOr<ZipMember> CurrentMember(const std::string& path, unzFile archive
   if (LeadsOut(name)) {
     return InvalidArgument("{}: member {} has a path that leads out of the archive", path, Quoted(name));
   }
+  if (name.find("/code/__torch__") != std::string::npos) {
+    return InvalidArgument(
+        "{}: is a TorchScript archive (torch.jit.save), not an exported program; write the module with "
+        "torch.export.save (docs/guide/pytorch.md 1)",
+        path);
+  }
   if ((info.flag & kEncrypted) != 0 || info.compression_method != 0) {
     return InvalidArgument(
         "{}: member {} is {}; expected members that are stored as they are, as torch.export.save "

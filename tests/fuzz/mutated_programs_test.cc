@@ -108,6 +108,20 @@ TEST_P(MutatedPrograms, AreReadOrRefused) {
   EXPECT_GT(refused, 50);
 }
 
+// Time grows with the file, not with its square, by which this test would not end in time.
+TEST(LargePrograms, HaveValuesThatNothingReads) {
+  ASSERT_OK_AND_ASSIGN(Archive archive, Read("tests/importer/models/language.pt2"));
+  Json program = Json::parse(archive.members.at(archive.program));
+  Json& values = program.at(Json::json_pointer("/graph_module/graph/tensor_values"));
+  const Json scalar = {
+      {"dtype", 7}, {"sizes", Json::array()}, {"strides", Json::array()}, {"storage_offset", {{"as_int", 0}}}};
+  for (int i = 0; i < 400'000; ++i) values["unused" + std::to_string(i)] = scalar;
+  archive.members[archive.program] = program.dump();
+  const std::string path = ::testing::TempDir() + "/large.pt2";
+  Write(archive, path);
+  EXPECT_OK(ImportModel(path, Ops()).status());
+}
+
 INSTANTIATE_TEST_SUITE_P(Models, MutatedPrograms,
                          ::testing::Values("masked", "sizes", "statistics", "windows", "language", "functions/chosen",
                                            "functions/batch", "functions/numbers"));

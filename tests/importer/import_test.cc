@@ -384,7 +384,8 @@ TEST(ImportRefuses, FilesThatAreNoExportedPrograms) {
   EXPECT_THAT(Refusal(Path("refused/compressed.pt2")), HasSubstr("is compressed; expected members that are stored"));
   EXPECT_THAT(Refusal(Path("refused/outside.pt2")), HasSubstr("has a path that leads out of the archive"));
   EXPECT_THAT(Refusal(Path("refused/twice.pt2")), HasSubstr("is there twice"));
-  EXPECT_THAT(Refusal(Path("refused/checkpoint.pt2")), HasSubstr("(a checkpoint of torch.save?)"));
+  EXPECT_THAT(Refusal(Path("refused/checkpoint.pt2")), HasSubstr("is a PyTorch checkpoint (torch.save), not an"));
+  EXPECT_THAT(Refusal(Path("refused/script.pt2")), HasSubstr("is a TorchScript archive (torch.jit.save), not an"));
   EXPECT_THAT(Refusal(Path("refused/deep.pt2")), HasSubstr("JSON is nested more than 64 levels deep"));
   EXPECT_THAT(Refusal(Path("refused/version.pt2")), HasSubstr("schema version 5 (PyTorch 2.3.0); expected 8"));
 }
@@ -401,6 +402,25 @@ TEST(ImportRefuses, ProgramsWithoutATranslation) {
   EXPECT_THAT(unknown,
               HasSubstr("node 'fft_fft' (torch.ops.aten.fft_fft.default of model.first): there is no translation"));
   EXPECT_THAT(unknown, HasSubstr("of model.second"));
+}
+
+// Each says what to do about it.
+TEST(ImportRefuses, WhatCannotBeTrained) {
+  EXPECT_THAT(Refusal(Path("refused/branch.pt2")),
+              HasSubstr("branches or loops on data (a graph inside a node); export a module whose forward takes one"));
+  EXPECT_THAT(Refusal(Path("refused/own_op.pt2")),
+              HasSubstr("(torch.ops.mine.twice.default of model): there is no translation of this op, which is not "
+                        "PyTorch's own"));
+  EXPECT_THAT(Refusal(Path("refused/decomposed.pt2")),
+              HasSubstr("of which programs consist after run_decompositions; save what torch.export.export returns"));
+  EXPECT_THAT(Refusal(Path("refused/pickled.pt2")),
+              HasSubstr("tensor 'model.linear.bias': it is pickled, and pickles are not opened"));
+  const auto read = [](const std::string& path) { return std::string(ReadModelFile(path, Ops()).status().message()); };
+  for (const char* const name : {"model.pt", "model.pth", "pytorch_model.bin", "last.ckpt"}) {
+    EXPECT_THAT(read(name), HasSubstr("is a PyTorch checkpoint by its name, not an exported program")) << name;
+  }
+  EXPECT_THAT(read("model.safetensors"),
+              HasSubstr("has weights and no graph; expected a graph or an exported program"));
 }
 
 // What training here would not change.

@@ -693,6 +693,53 @@ def make_refused():
     write("refused/version.pt2", [(program, json.dumps(old))])
 
 
+class Branching(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(4, 4)
+
+    def forward(self, x):
+        return torch.cond(x.sum() > 0, self.linear, lambda y: -y, (x,)).mean()
+
+
+@torch.library.custom_op("mine::twice", mutates_args=())
+def twice(x: torch.Tensor) -> torch.Tensor:
+    return 2 * x
+
+
+@twice.register_fake
+def _(x):
+    return torch.empty_like(x)
+
+
+class OfOwnOp(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(4, 3)
+
+    def forward(self, x):
+        return torch.ops.mine.twice(self.linear(x))
+
+
+def make_foreign():
+    """What is often taken for an exported program of training, or cannot be trained."""
+    state = torch.get_rng_state()
+    small, label = torch.randn(3, 4), torch.randint(0, 3, (3,))
+    export("refused/branch", Branching(), small)
+    export("refused/own_op", Trained(OfOwnOp(), F.cross_entropy), small, label)
+    image = torch.randn(3, 2, 4, 4)
+    net = Trained(nn.Sequential(nn.Conv2d(2, 3, 4), nn.Flatten()), F.cross_entropy)
+    torch.export.save(torch.export.export(net, (image, label)).run_decompositions(), "refused/decomposed.pt2")
+    whole = members("refused/own_op.pt2")
+    config = next(name for name in whole if name.endswith("model_weights_config.json"))
+    pickled = json.loads(whole[config])
+    pickled["config"]["model.linear.bias"]["use_pickle"] = True
+    write("refused/pickled.pt2", [(name, json.dumps(pickled) if name == config else value)
+                                  for name, value in whole.items()])
+    write("refused/script.pt2", [("net/code/__torch__/net.py", b"class Net(Module):\n"), ("net/data.pkl", b"x")])
+    torch.set_rng_state(state)
+
+
 def main():
     os.chdir(os.path.dirname(os.path.abspath(__file__)))
     torch.manual_seed(3)
@@ -710,6 +757,7 @@ def main():
     make("statistics", Statistics, several, torch.randn(BATCH, 6).double(), label)
     make("written", Written, classes, torch.randn(BATCH, 6).double(), label)
     make_refused()
+    make_foreign()
     make("tuned", Tuned, classes, image, label)
     os.makedirs("predictions", exist_ok=True)
     rows, real = torch.randn(BATCH, 6).double(), torch.randn(BATCH, 7).double()
