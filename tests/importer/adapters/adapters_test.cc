@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -223,6 +224,60 @@ TEST(Adapters, GoToAFolderAndBack) {
   for (const auto& [name, stored] : saved.tensors()) EXPECT_EQ(Read(*loaded, name), Read(*session, name)) << name;
 }
 
+// Numbers of 16 bits are taken as what they are.
+TEST(Adapters, OfHalfPrecisionAreTaken) {
+  api::Result<api::Session> session = Start({{"load-adapter", "tests/importer/adapters/half"}});
+  ASSERT_TRUE(session.ok()) << session.error().message;
+  ASSERT_OK_AND_ASSIGN(const SafetensorsFile half, LoadSafetensors("tests/importer/adapters/half.safetensors"));
+  EXPECT_THAT(Doubles(session->Predict(Batch(false))->at(kLogits).bytes),
+              Pointwise(DoubleNear(1e-13), Doubles(half.Bytes(*half.Find("logits")))));
+}
+
+// The folder of adapters with another line in its settings.
+std::string FolderWith(const std::string& from, const std::string& to) {
+  const std::string folder = Temporary("changed");
+  std::filesystem::remove_all(folder);
+  std::filesystem::copy(kPeft, folder);
+  std::ifstream file(std::string(kPeft) + "/adapter_config.json");
+  std::string text{std::istreambuf_iterator<char>(file), {}};
+  const size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  text.replace(at, from.size(), to);
+  const std::string path = folder + "/adapter_config.json";
+  std::filesystem::permissions(path, std::filesystem::perms::owner_all);
+  std::ofstream(path) << text;
+  return folder;
+}
+
+// Of so small a factor the loss is linear in what adapters add: its mean under dropout is the loss without.
+TEST(Adapters, DropoutKeepsTheMean) {
+  constexpr int kSteps = 2400;
+  const std::string small = "\"lora_alpha\": 0.0003", none = "\"lora_alpha\": 0";
+  const auto start = [&](const std::string& alpha, const std::string& dropout) {
+    Settings settings{
+        {"load-adapter", FolderWith("\"lora_alpha\": 3", alpha)}, {"optimizer", "sgd"}, {"learning-rate", "1e-30"}};
+    if (!dropout.empty()) settings["lora-dropout"] = dropout;
+    return Start(settings);
+  };
+  api::Result<api::Session> without = start(small, ""), nothing = start(none, ""), dropped = start(small, "0.5");
+  ASSERT_TRUE(without.ok() && nothing.ok() && dropped.ok()) << dropped.error().message;
+  EXPECT_EQ(Doubles(dropped->Predict(Batch(false))->at(kLogits).bytes),
+            Doubles(without->Predict(Batch(false))->at(kLogits).bytes))
+      << "training alone drops";
+  const double base = nothing->Train(Batch())->loss, whole = without->Train(Batch())->loss - base;
+  double sum = 0, squares = 0;
+  for (int i = 0; i < kSteps; ++i) {
+    const double added = dropped->Train(Batch())->loss - base;
+    sum += added;
+    squares += added * added;
+  }
+  const double mean = sum / kSteps, deviation = std::sqrt(squares / kSteps - mean * mean);
+  const double error = deviation / std::sqrt(kSteps);
+  EXPECT_GT(deviation, std::abs(whole) / 100) << "steps drop different elements";
+  EXPECT_LT(std::abs(mean - whole), 5 * error);
+  EXPECT_GT(std::abs(whole) / 2, 8 * error) << "so that twice or half of it would show";
+}
+
 TEST(Adapters, AreRefusedWhereTheyDoNotFit) {
   EXPECT_THAT(Refusal({{"lora-rank", "2"}, {"lora", "k.*"}}), HasSubstr("setting lora: pattern 'k.*' matches none"));
   EXPECT_THAT(Refusal({{"lora-rank", "4"}}), HasSubstr("the rank is 4, and 'head.weight' is [3,5]; expected 1 to 3"));
@@ -251,18 +306,7 @@ TEST(Adapters, AreRefusedWhereTheyDoNotFit) {
 }
 
 std::string ConfigWith(const std::string& from, const std::string& to) {
-  const std::string folder = Temporary("changed");
-  std::filesystem::remove_all(folder);
-  std::filesystem::copy(kPeft, folder);
-  std::ifstream file(std::string(kPeft) + "/adapter_config.json");
-  std::string text{std::istreambuf_iterator<char>(file), {}};
-  const size_t at = text.find(from);
-  EXPECT_NE(at, std::string::npos) << from;
-  text.replace(at, from.size(), to);
-  const std::string path = folder + "/adapter_config.json";
-  std::filesystem::permissions(path, std::filesystem::perms::owner_all);
-  std::ofstream(path) << text;
-  return Refusal({{"load-adapter", folder}});
+  return Refusal({{"load-adapter", FolderWith(from, to)}});
 }
 
 TEST(Adapters, OfOtherKindsAreRefused) {

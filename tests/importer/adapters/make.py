@@ -12,7 +12,7 @@ import shutil
 
 import peft
 import torch
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 from torch import nn
 from torch.nn import functional as F
 
@@ -66,6 +66,20 @@ def three_steps(model, optimizer, batch):
         optimizer.step()
 
 
+def make_half(model, x):
+    """half/: the same adapters as float16 and bfloat16 in turn. half.safetensors: the logits with them, in f64."""
+    folder = os.path.join(HERE, "half")
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(os.path.join(HERE, "peft"), folder)
+    path = os.path.join(folder, "adapter_model.safetensors")
+    types = (torch.float16, torch.bfloat16)
+    tensors = {name: value.to(types[i % 2]) for i, (name, value) in enumerate(sorted(load_file(path).items()))}
+    save_file(tensors, path)
+    peft.set_peft_model_state_dict(model, {name: value.double() for name, value in tensors.items()})
+    with torch.no_grad():
+        save_file({"logits": model.base_model.model.logits(x)}, os.path.join(HERE, "half.safetensors"))
+
+
 def main():
     torch.manual_seed(0)
     net = Net().double()
@@ -87,6 +101,8 @@ def main():
     loss.backward()
     expected["loss"] = loss.reshape(1)
     expected |= {"gradient/" + name: parameter.grad for name, parameter in trained(model).items()}
+
+    make_half(model, batch[0])
 
     model = adapted(start)
     three_steps(model, torch.optim.SGD(trained(model).values(), lr=0.1), batch)
