@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "graph/value/node_name.h"
+#include "importer/tied_weights.h"
 #include "runtime/base/bf16.h"
 #include "runtime/base/check.h"
 #include "runtime/base/files.h"
@@ -64,24 +65,6 @@ absl::Status AppendStored(double value, ScalarType type, std::string& bytes) {
     AppendAs(value, type == ScalarType::kF64 ? DType::kF64 : DType::kF32, bytes);
   }
   return absl::OkStatus();
-}
-
-std::map<std::string, const ImportedState*> StatesByName(const ImportedModel& imported) {
-  std::map<std::string, const ImportedState*> states;
-  for (const ImportedState& state : imported.states) states[state.name] = &state;
-  return states;
-}
-
-// The name under which the graph has that weight, or one that is tied to it; nullptr: it has none of it.
-const std::string* UsedName(const ExportedProgram& program, const StoredWeight& weight,
-                            const std::map<std::string, const ImportedState*>& states) {
-  for (const auto& [name, other] : program.weights) {
-    const bool same = other.member.begin == weight.member.begin && other.file == weight.file &&
-                      other.bytes == weight.bytes && other.meta.offset == weight.meta.offset &&
-                      other.meta.shape() == weight.meta.shape() && other.meta.strides == weight.meta.strides;
-    if (same && states.contains(name)) return &name;
-  }
-  return nullptr;
 }
 
 // In PyTorch's order, of a tensor that lies in the state's: the state's own, or one of its slots.

@@ -36,8 +36,8 @@ std::string HashOf(const Metadata& metadata) {
   return fmt::format("{:016x}", XXH3_64bits(text.data(), text.size()));
 }
 
-// Each rank reads its own file of that name; weights of an exported program are in a temporary one, with another name
-// for each process.
+// Each rank reads its own file of that name; weights of an exported program, or of another program's file, are in a
+// temporary one, with another name for each process.
 Digests DigestsOf(const std::optional<CheckedFile>& states, const std::string& path) {
   if (!states) return {};
   const std::string file = Printable(path);
@@ -116,12 +116,17 @@ absl::StatusOr<std::unique_ptr<Session>> StartSession(const RunSpec& spec, const
     ASSIGN_OR_RETURN(exported, ExportedWeights::Open(spec, plan.model, program));
     states = exported->states();
   }
-  Digests read = DigestsOf(states, exported ? spec.model().graph() : states ? states->path() : "");
+  const bool foreign = loaded && loaded->foreign;
+  Digests read = DigestsOf(states, exported  ? spec.model().graph()
+                                   : foreign ? spec.model().load()
+                                   : states  ? states->path()
+                                             : "");
   if (!adapters.digest.empty()) read["what the folder of --load-adapter holds"] = adapters.digest;
   ASSIGN_OR_RETURN(std::unique_ptr<Session> session, Join(spec, plan, data, std::move(program), read, joining));
   if (states) {
     std::set<std::string> optional = ClassWeightStates(plan.model.graph);
     if (begins) optional.merge(AdapterNames(plan.model));
+    if (foreign) optional.insert(loaded->foreign->missing.begin(), loaded->foreign->missing.end());
     RETURN_IF_ERROR(KeepingClassWeights(plan, *session, [&] { return LoadStates(*session, *states, optional); }));
   }
   RETURN_IF_ERROR(LoadAdapterStates(adapters, *session));

@@ -8,12 +8,12 @@
 #include "graph/ir/model.h"
 #include "graph/ir/program.h"
 #include "proto/run.pb.h"
+#include "run/beginning/temporary_weights.h"
 #include "runtime/checkpoint/checked_file.h"
 
 namespace partita {
 
-// Written to a file in the system's folder for temporary files, from which ranks read what they hold; the file is gone
-// with the object.
+// Written to a temporary file, which is gone with the object.
 class ExportedWeights {
  public:
   // kInvalidArgument: the graph of `spec` is no exported program, or not that of the model. kResourceExhausted
@@ -23,11 +23,10 @@ class ExportedWeights {
   const CheckedFile& states() const { return states_; }
 
  private:
-  struct TemporaryFile;
-  ExportedWeights(std::shared_ptr<const TemporaryFile> file, CheckedFile states)
+  ExportedWeights(std::shared_ptr<const TemporaryWeights> file, CheckedFile states)
       : file_(std::move(file)), states_(std::move(states)) {}
 
-  std::shared_ptr<const TemporaryFile> file_;
+  std::shared_ptr<const TemporaryWeights> file_;
   CheckedFile states_;
 };
 

@@ -22,6 +22,7 @@ Beginning LoadedModel::beginning() const {
 
 absl::StatusOr<std::optional<LoadedModel>> OpenLoaded(const RunSpec& spec, const Model& model, bool trains) {
   const bool weights_only = spec.model().load_weights_only();
+  RETURN_IF_ERROR(CheckForeignFlags(spec));
   if (!spec.model().has_load()) return std::nullopt;
   const std::string& path = spec.model().load();
   if (std::error_code error; std::filesystem::is_directory(path, error)) {
@@ -29,6 +30,11 @@ absl::StatusOr<std::optional<LoadedModel>> OpenLoaded(const RunSpec& spec, const
         "{}: is a folder; expected a model file: convert CHECKPOINT --output=FILE makes one of a "
         "checkpoint, and train --resume=CHECKPOINT resumes training",
         path);
+  }
+  if (LoadsForeignWeights(spec)) {
+    ASSIGN_OR_RETURN(ForeignWeights foreign, ReadForeignWeights(spec, model));
+    ASSIGN_OR_RETURN(ModelFile made, ModelFile::Open(model, foreign.file->path()));
+    return LoadedModel{std::move(made), trains ? States::kWeights : States::kEvaluated, std::move(foreign)};
   }
   ASSIGN_OR_RETURN(ModelFile file, ModelFile::Open(model, path));
   if (weights_only) {

@@ -10,6 +10,7 @@
 #include "graph/ir/model.h"
 #include "proto/run.pb.h"
 #include "run/beginning/beginning.h"
+#include "run/beginning/foreign_weights.h"
 #include "runtime/train/model_file.h"
 
 namespace partita {
@@ -17,6 +18,7 @@ namespace partita {
 struct LoadedModel {
   ModelFile file;
   States states = States::kAll;
+  std::optional<ForeignWeights> foreign = std::nullopt;  // made the file, which is gone with it
 
   Beginning beginning() const;
 };

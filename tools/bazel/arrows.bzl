@@ -180,8 +180,9 @@ ARROWS = {
     "importer/constants": "runtime/base graph/value importer/program",
     "importer/translation": "runtime/base graph/value graph/ir graph/read importer/program importer/constants",
     "importer/onnx": "runtime/base graph/value importer/program",
+    "importer/name_maps": "runtime/base graph/value graph/ir importer/constants runtime/checkpoint",
     "importer": "runtime/base graph/value graph/ir graph/read graph/proto_io importer/program importer/constants" +
-                " importer/onnx importer/translation runtime/checkpoint",
+                " importer/name_maps importer/onnx importer/translation runtime/checkpoint",
 
     # Graphs as models of others.
     "exporter/onnx": "runtime/base graph/value graph/ir graph/read graph/passes",
@@ -197,9 +198,9 @@ ARROWS = {
                 " partitioner/cluster partitioner/clusters partitioner/cost partitioner/predict" +
                 " partitioner/profile partitioner/proto_io runtime/api/backend runtime/api/rank runtime/data runtime/train" +
                 " importer run/spec run/tuning run/host run/solver run/job",
-    "run/beginning": "runtime/base proto graph/value graph/ir graph/read graph/text importer ops runtime/api" +
-                     " runtime/checkpoint runtime/checkpoint/sharded runtime/train runtime/train/sharded run/spec" +
-                     " run/tuning",
+    "run/beginning": "runtime/base proto graph/value graph/ir graph/read graph/text importer importer/name_maps ops" +
+                     " runtime/api runtime/checkpoint runtime/checkpoint/sharded runtime/train runtime/train/sharded" +
+                     " run/spec run/host run/tuning",
     "run/data": "runtime/base proto graph/value graph/ir graph/read graph/proto_io ops runtime/device/host runtime/data" +
                 " runtime/data/arrays runtime/data/pairs runtime/data/pictures runtime/data/text runtime/train" +
                 " run/spec run/host run/tuning run/plan",

@@ -11,6 +11,7 @@
 #include "graph/proto_io/proto_io_message.h"
 #include "importer/import_model.h"
 #include "importer/merged_adapters.h"
+#include "importer/name_maps/mapped_weights.h"
 #include "importer/saved_weights.h"
 #include "ops/registry.h"
 #include "run/host/version.h"
@@ -33,6 +34,24 @@ absl::Status CheckTrained(const RunSpec& spec) {
   if (!spec.predict().optimizer_state()) return absl::OkStatus();
   return InvalidArgument(
       "--optimizer-state writes that of a trained model; expected --load beside an exported program (.pt2, .onnx)");
+}
+
+// kInvalidArgument: names of another package where convert writes none.
+absl::Status CheckNames(const RunSpec& spec) {
+  if (spec.model().has_load_partial() && !spec.model().has_map()) {
+    return InvalidArgument(
+        "--load-partial says how train, evaluate and predict read --load; convert takes whole files");
+  }
+  if (!spec.model().has_map()) return absl::OkStatus();
+  if (IsExportedProgram(spec.model().graph())) {
+    return InvalidArgument("--map changes weights of a graph file; those of {} are written as its module names them",
+                           spec.model().graph());
+  }
+  if (spec.model().has_lora_rank() || spec.model().has_load_adapter() || HasEnding(spec.predict().output(), ".onnx")) {
+    return InvalidArgument(
+        "--map writes weights (.safetensors) without adapters; expected two calls of convert, the first without --map");
+  }
+  return absl::OkStatus();
 }
 
 bool WantsAdapters(const RunSpec& spec) { return spec.model().has_lora_rank() || spec.model().has_load_adapter(); }
@@ -100,15 +119,40 @@ absl::StatusOr<int> ExportAsOnnx(const ContextOf<RunSpec>& context, const Model&
   return kExitFinished;
 }
 
+// The weights of --load under the names of --map, or back: whichever they have not.
+absl::StatusOr<int> ChangeNames(const ContextOf<RunSpec>& context, const Model& model) {
+  const RunSpec& spec = context.spec;
+  const std::string& output = spec.predict().output();
+  ASSIGN_OR_RETURN(const NameMap names, FindNameMap(spec.model().map(), model.name));
+  ASSIGN_OR_RETURN(const SafetensorsFile loaded, LoadSafetensors(spec.model().load()));
+  if (HasNamesOf(loaded, model.graph)) {
+    RETURN_IF_ERROR(SaveUnderMap(loaded, model.graph, names, output));
+    context.out << fmt::format("{}: the weights of {} under the names of {}\n", output, loaded.path(),
+                               spec.model().map());
+    return kExitFinished;
+  }
+  if (spec.model().has_load_partial()) {
+    return InvalidArgument("--load-partial is for runs; expected a whole file, or train --load --map --load-partial");
+  }
+  ASSIGN_OR_RETURN(const MappedWeights taken, TakeWeights(loaded, model.graph, names, {}));
+  RETURN_IF_ERROR(SaveMerged(taken.states, output));
+  context.out << fmt::format("{}: the weights of {} under the names of {}\n", output, loaded.path(),
+                             spec.model().graph());
+  return kExitFinished;
+}
+
 // A graph file with the weights of --load: as ONNX, or the weights with the adapters merged into them, for runs without
-// adapters.
+// adapters, or under other names.
 absl::StatusOr<int> ConvertGraph(const ContextOf<RunSpec>& context) {
   const RunSpec& spec = context.spec;
   if (!spec.model().has_load()) {
     return InvalidArgument("{}: is a graph; expected --load=FILE with {}", spec.model().graph(),
-                           WritesOnnx(spec) ? "its weights" : "the weights into which the adapters are merged");
+                           WritesOnnx(spec)         ? "its weights"
+                           : spec.model().has_map() ? "the weights to rename"
+                                                    : "the weights into which the adapters are merged");
   }
   ASSIGN_OR_RETURN(const Model model, LoadModel(spec.model().graph(), Ops()));
+  if (spec.model().has_map()) return ChangeNames(context, model);
   if (WritesOnnx(spec)) return ExportAsOnnx(context, model, nullptr);
   ASSIGN_OR_RETURN(SafetensorsFile loaded, LoadSafetensors(spec.model().load()));
   ASSIGN_OR_RETURN(const SafetensorsFile merged, Merged(spec, model, std::move(loaded)));
@@ -159,8 +203,10 @@ absl::StatusOr<int> ConvertExported(const ContextOf<RunSpec>& context) {
 absl::StatusOr<int> Convert(const ContextOf<RunSpec>& context) {
   const RunSpec& spec = context.spec;
   std::string folder = spec.model().graph();
+  RETURN_IF_ERROR(CheckNames(spec));
   if (IsExportedProgram(folder)) return ConvertExported(context);
-  if (FormatOf(folder).ok() && (WantsAdapters(spec) || WritesOnnx(spec))) return ConvertGraph(context);
+  const bool converts_graph = WantsAdapters(spec) || WritesOnnx(spec) || spec.model().has_map();
+  if (FormatOf(folder).ok() && converts_graph) return ConvertGraph(context);
   RETURN_IF_ERROR(CheckTrained(spec));
   if (WritesOnnx(spec)) {
     return InvalidArgument("{}: is no graph; expected the graph of the run, and --load={}", folder, folder);

@@ -32,6 +32,8 @@ absl::StatusOr<RunSpec> Resuming(RunSpec spec) {
   checkpoints.set_resume("auto");
   spec.mutable_model()->clear_load();
   spec.mutable_model()->clear_load_weights_only();
+  spec.mutable_model()->clear_map();
+  spec.mutable_model()->clear_load_partial();
   return spec;
 }
 
