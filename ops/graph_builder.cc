@@ -1,6 +1,6 @@
 #include "ops/graph_builder.h"
 
-#include "graph/value/listed_values.h"
+#include "graph/read/listed_values.h"
 #include "graph/value/node_name.h"
 #include "runtime/base/status.h"
 

@@ -10,8 +10,8 @@
 #include <limits>
 #include <numeric>
 
+#include "graph/read/listed_values.h"
 #include "graph/value/dtype.h"
-#include "graph/value/listed_values.h"
 #include "graph/value/node_name.h"
 #include "importer/program/node_arguments.h"
 #include "runtime/base/status.h"

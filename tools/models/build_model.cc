@@ -11,9 +11,9 @@
 #include "tools/models/build_model.pb.h"
 #include "tools/models/convnext.h"
 #include "tools/models/gnmt_entries.h"
-#include "tools/models/gpt2.h"
 #include "tools/models/models.h"
 #include "tools/models/transformers/bert.h"
+#include "tools/models/transformers/gpt2.h"
 #include "tools/models/transformers/swin.h"
 #include "tools/models/transformers/t5.h"
 #include "tools/models/transformers/vit.h"
@@ -226,7 +226,7 @@ ProgramDefinition BuildModel() {
   program.commands.push_back(CommandOf(kConvNext, "see tools/models/convnext.h"));
   program.commands.push_back(CommandOf(kBigLstm, "see tools/models/big_lstm.h"));
   program.commands.push_back(CommandOf(kGnmt, "see tools/models/gnmt.h"));
-  program.commands.push_back(CommandOf(kGpt2, "see tools/models/gpt2.h"));
+  program.commands.push_back(CommandOf(kGpt2, "see tools/models/transformers/gpt2.h"));
   program.commands.push_back(CommandOf(kBert, "see tools/models/transformers/bert.h"));
   program.commands.push_back(CommandOf(kVit, "see tools/models/transformers/vit.h"));
   program.commands.push_back(CommandOf(kSwin, "see tools/models/transformers/swin.h"));

@@ -1,7 +1,7 @@
 // GPT-2 at small sizes under the strategies that are shipped for it, on the ranks that they say and on more, and under
 // those that searches find: every value, gradient and state of some steps is the serial one's, and the bytes counted
 // are the bytes predicted.
-#include "tools/models/gpt2.h"
+#include "tools/models/transformers/gpt2.h"
 
 #include <gtest/gtest.h>
 

@@ -15,8 +15,8 @@
 #include "ops/registry.h"
 #include "tests/exporter/onnx/round_trip.h"
 #include "tests/testing/assert_ok.h"
-#include "tools/models/gpt2.h"
 #include "tools/models/transformers/bert.h"
+#include "tools/models/transformers/gpt2.h"
 #include "tools/models/transformers/swin.h"
 #include "tools/models/transformers/t5.h"
 #include "tools/models/transformers/vit.h"
@@ -75,68 +75,65 @@ TEST_P(ExportedModels, PredictTheSameWhenReadBack) {
 
 INSTANTIATE_TEST_SUITE_P(
     Models, ExportedModels,
-    ::testing::Values(OfImages("lenet5", 16), OfImages("mlp", 12), OfImages("mini-inception", 8),
-                      OfImages("resnet-50", 32), OfImages("resnet-50", 32, {.statistics_samples = 2}),
-                      OfImages("mobilenet-v3-large", 32), OfImages("inception-v3", 75), OfImages("efficientnet-b0", 32),
-                      Case{"vit",
-                           [] {
-                             return MakeVit({.batch = kBatch,
-                                             .image_size = 8,
-                                             .patch = 4,
-                                             .classes = 5,
-                                             .width = 8,
-                                             .heads = 2,
-                                             .layers = 2,
-                                             .dtype = DType::kF64},
-                                            Ops());
-                           }},
-                      Case{"swin",
-                           [] {
-                             return MakeSwin({.batch = kBatch,
-                                              .image_size = 16,
-                                              .patch = 2,
-                                              .window = 2,
-                                              .classes = 5,
-                                              .width = 4,
-                                              .stages = {{2, 2}, {2, 4}},
-                                              .dtype = DType::kF64},
-                                             Ops());
-                           }},
-                      Case{"unet",
-                           [] {
-                             return MakeUnet({.batch = kBatch,
-                                              .image_size = 8,
-                                              .classes = 3,
-                                              .channels = 4,
-                                              .halvings = 2,
-                                              .dtype = DType::kF64},
-                                             Ops());
-                           }},
-                      Case{"t5",
-                           [] {
-                             return MakeT5({.batch = kBatch,
-                                            .source_places = 6,
-                                            .target_places = 5,
-                                            .words = 11,
-                                            .width = 8,
-                                            .heads = 2,
-                                            .layers = 2,
-                                            .dtype = DType::kF64},
-                                           Ops());
-                           }},
-                      Case{"bert of words", [] { return MakeBert(Bert(BertHead::kWords), Ops()); }},
-                      Case{"bert of classes", [] { return MakeBert(Bert(BertHead::kClassifier), Ops()); }},
-                      Case{"gpt2", [] {
-                             return MakeGpt2({.batch = kBatch,
-                                              .length = 6,
-                                              .positions = 8,
-                                              .words = 11,
-                                              .width = 8,
-                                              .heads = 2,
-                                              .layers = 2,
-                                              .dtype = DType::kF64},
-                                             Ops());
-                           }}));
+    ::testing::Values(
+        OfImages("lenet5", 16), OfImages("mlp", 12), OfImages("mini-inception", 8), OfImages("resnet-50", 32),
+        OfImages("resnet-50", 32, {.statistics_samples = 2}), OfImages("mobilenet-v3-large", 32),
+        OfImages("inception-v3", 75), OfImages("efficientnet-b0", 32),
+        Case{"vit",
+             [] {
+               return MakeVit({.batch = kBatch,
+                               .image_size = 8,
+                               .patch = 4,
+                               .classes = 5,
+                               .width = 8,
+                               .heads = 2,
+                               .layers = 2,
+                               .dtype = DType::kF64},
+                              Ops());
+             }},
+        Case{"swin",
+             [] {
+               return MakeSwin({.batch = kBatch,
+                                .image_size = 16,
+                                .patch = 2,
+                                .window = 2,
+                                .classes = 5,
+                                .width = 4,
+                                .stages = {{2, 2}, {2, 4}},
+                                .dtype = DType::kF64},
+                               Ops());
+             }},
+        Case{"unet",
+             [] {
+               return MakeUnet(
+                   {.batch = kBatch, .image_size = 8, .classes = 3, .channels = 4, .halvings = 2, .dtype = DType::kF64},
+                   Ops());
+             }},
+        Case{"t5",
+             [] {
+               return MakeT5({.batch = kBatch,
+                              .source_places = 6,
+                              .target_places = 5,
+                              .words = 11,
+                              .width = 8,
+                              .heads = 2,
+                              .layers = 2,
+                              .dtype = DType::kF64},
+                             Ops());
+             }},
+        Case{"bert of words", [] { return MakeBert(Bert(BertHead::kWords), Ops()); }},
+        Case{"bert of classes", [] { return MakeBert(Bert(BertHead::kClassifier), Ops()); }},
+        Case{"gpt2", [] {
+               return MakeGpt2({.batch = kBatch,
+                                .length = 6,
+                                .positions = 8,
+                                .words = 11,
+                                .width = 8,
+                                .heads = 2,
+                                .layers = 2,
+                                .dtype = DType::kF64},
+                               Ops());
+             }}));
 
 std::vector<std::string> OpsOf(const onnx::OnnxModel& model) {
   std::vector<std::string> ops;

@@ -22,9 +22,9 @@
 #include "runtime/checkpoint/safetensors.h"
 #include "tests/testing/assert_ok.h"
 #include "tools/models/convnext.h"
-#include "tools/models/gpt2.h"
 #include "tools/models/models.h"
 #include "tools/models/transformers/bert.h"
+#include "tools/models/transformers/gpt2.h"
 #include "tools/models/transformers/vit.h"
 
 namespace partita {

@@ -13,8 +13,8 @@
 #include "partitioner/data_model_strategy.h"
 #include "partitioner/predict/predicted_plan.h"
 #include "tests/partitioner/hosts.h"
-#include "tools/models/gpt2.h"
 #include "tools/models/models.h"
+#include "tools/models/transformers/gpt2.h"
 
 namespace partita {
 namespace {

@@ -1,5 +1,5 @@
 // GPT-2 has the sizes that its authors say, and others that are asked for.
-#include "tools/models/gpt2.h"
+#include "tools/models/transformers/gpt2.h"
 
 #include <gtest/gtest.h>
 

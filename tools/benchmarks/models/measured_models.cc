@@ -8,9 +8,9 @@
 #include "runtime/base/status.h"
 #include "tools/models/big_lstm.h"
 #include "tools/models/gnmt.h"
-#include "tools/models/gpt2.h"
 #include "tools/models/layers.h"
 #include "tools/models/models.h"
+#include "tools/models/transformers/gpt2.h"
 #include "tools/models/transformers/vit.h"
 
 namespace partita {

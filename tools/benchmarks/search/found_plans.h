@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "tools/models/gpt2.h"
+#include "tools/models/transformers/gpt2.h"
 
 namespace partita {
 

@@ -28,8 +28,8 @@ struct VitOptions {
 
 // It reads `images` [batch, size, size, channels] and `labels` [batch], minimises `loss` and reports `accuracy`.
 // Parameters: "patches/conv/weights" and "patches/bias/values", "class/token" [1, width], "positions/table"
-// [patches + 1, width], the class first; of block i from 1 those of GPT-2 (tools/models/gpt2.h); "norm/gain",
-// "norm/offset", "logits/weights" and "logits/bias/values". kInvalidArgument: sizes that it cannot have.
+// [patches + 1, width], the class first; of block i from 1 those of GPT-2 (tools/models/transformers/gpt2.h);
+// "norm/gain", "norm/offset", "logits/weights" and "logits/bias/values". kInvalidArgument: sizes that it cannot have.
 absl::StatusOr<Model> MakeVit(const VitOptions& options, const OpRegistry& registry);
 
 }  // namespace partita

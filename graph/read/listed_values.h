@@ -1,7 +1,7 @@
 // Numbers as the attribute `values` of a state lists them (ops/values/initializer.h): "0,1.5x3,-2" are 0, three times
 // 1.5 and -2.
-#ifndef PARTITA_GRAPH_VALUE_LISTED_VALUES_H_
-#define PARTITA_GRAPH_VALUE_LISTED_VALUES_H_
+#ifndef PARTITA_GRAPH_READ_LISTED_VALUES_H_
+#define PARTITA_GRAPH_READ_LISTED_VALUES_H_
 
 #include <fmt/format.h>
 
@@ -26,4 +26,4 @@ inline std::string ListedValues(std::span<const double> values) {
 
 }  // namespace partita
 
-#endif  // PARTITA_GRAPH_VALUE_LISTED_VALUES_H_
+#endif  // PARTITA_GRAPH_READ_LISTED_VALUES_H_

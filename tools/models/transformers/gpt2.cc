@@ -1,4 +1,4 @@
-#include "tools/models/gpt2.h"
+#include "tools/models/transformers/gpt2.h"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 // GPT-2 (Radford et al. 2019): words and positions, blocks of causal attention and a layer of four times the width,
 // each behind a layer norm and beside a residual, and a softmax over the words that reads the words' own table.
-#ifndef PARTITA_TOOLS_MODELS_GPT2_H_
-#define PARTITA_TOOLS_MODELS_GPT2_H_
+#ifndef PARTITA_TOOLS_MODELS_TRANSFORMERS_GPT2_H_
+#define PARTITA_TOOLS_MODELS_TRANSFORMERS_GPT2_H_
 
 #include <cstdint>
 
@@ -34,4 +34,4 @@ absl::StatusOr<Model> MakeGpt2(const Gpt2Options& options, const OpRegistry& reg
 
 }  // namespace partita
 
-#endif  // PARTITA_TOOLS_MODELS_GPT2_H_
+#endif  // PARTITA_TOOLS_MODELS_TRANSFORMERS_GPT2_H_
