@@ -107,8 +107,8 @@ class ClassWeightsTest(LinearCase):
         self.assertIn("class weights are for softmax_cross_entropy", self.call(*squares, code=2).stderr)
         os.mkdir(self.path("pictures"))
         picture_writer.write_folder(self.path("pictures/train"), 8)
-        named = ["train", "--data=pictures", "--class-weights=abov=2", "--batch=8", "--steps=1", LENET]
-        self.assertIn("the data has no class 'abov'; did you mean 'above'?", self.call(*named, code=2).stderr)
+        named = ["train", "--data=pictures", "--class-weights=aboove=2", "--batch=8", "--steps=1", LENET]
+        self.assertIn("the data has no class 'aboove'; did you mean 'above'?", self.call(*named, code=2).stderr)
 
 
 if __name__ == "__main__":
