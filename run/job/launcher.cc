@@ -34,8 +34,8 @@ constexpr char kRankVariables[] = "the environment (RANK, WORLD_SIZE)";
 constexpr Source kSources[] = {
     {"torchrun", "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_RANK"},
     {"mpirun (Open MPI)", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK", ""},
-    {"mpirun (MPICH)", "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", ""},
     {"mpiexec (PALS)", "PMI_RANK", "PMI_SIZE", "PMI_LOCAL_RANK", "PMI_LOCAL_RANK"},
+    {"mpirun (MPICH)", "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", ""},
     {"srun", "SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID", "SLURM_STEP_ID"},
     // One process on each node; without LOCAL_RANK, RANK and WORLD_SIZE count pods.
     {kKubernetes, "PET_NODE_RANK", "PET_NNODES", "", ""},
