@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <fstream>
 #include <map>
@@ -13,10 +15,13 @@
 #include <vector>
 
 #include "graph/proto_io/proto_io.h"
+#include "importer/import_model.h"
 #include "importer/merged_adapters.h"
+#include "importer/module_names.h"
 #include "importer/name_maps/map_texts.h"
 #include "importer/name_maps/mapped_weights.h"
 #include "importer/name_maps/name_map.h"
+#include "importer/saved_weights.h"
 #include "ops/registry.h"
 #include "partita/partita.h"
 #include "runtime/checkpoint/safetensors.h"
@@ -238,6 +243,30 @@ TEST(NameMaps, FilesWithoutThePrefixAreTaken) {
   ASSERT_OK_AND_ASSIGN(const MappedWeights taken, TakeWeights(loaded, model.graph, names, {}));
   ASSERT_OK_AND_ASSIGN(const MappedWeights wanted, TakeWeights(file, model.graph, names, {}));
   EXPECT_EQ(taken.states.Digest(), wanted.states.Digest());
+}
+
+// What SaveForPyTorch writes for load_state_dict becomes the program's own weights again.
+TEST(ModuleNames, AreThoseOfTheStateDict) {
+  for (const char* const program : {"residual", "language", "transformer", "statistics"}) {
+    SCOPED_TRACE(program);
+    ASSERT_OK_AND_ASSIGN(const ImportedModel imported,
+                         ImportModel(std::string("tests/importer/models/") + program + ".pt2", Ops()));
+    ASSERT_OK_AND_ASSIGN(const SafetensorsFile own, WeightsOf(imported));
+    ASSERT_OK(SaveForPyTorch(imported, own, Temporary("state_dict.safetensors")));
+    ASSERT_OK_AND_ASSIGN(const SafetensorsFile state_dict, LoadSafetensors(Temporary("state_dict.safetensors")));
+    const ModuleNames names = ModuleNamesOf(imported);
+    ASSERT_OK_AND_ASSIGN(const MappedWeights taken,
+                         TakeWeights(state_dict, imported.model.graph, names.map,
+                                     {.own = names.own, .floats = DType::kF64, .rest = &own}));
+    EXPECT_TRUE(taken.missing.empty());
+    ASSERT_EQ(taken.states.tensors().size(), own.tensors().size());
+    for (const StoredTensor& tensor : own.tensors()) {
+      const StoredTensor* const found = taken.states.Find(tensor.name);
+      ASSERT_NE(found, nullptr) << tensor.name;
+      EXPECT_EQ(found->shape, tensor.shape) << tensor.name;
+      EXPECT_TRUE(std::ranges::equal(taken.states.Bytes(*found), own.Bytes(tensor))) << tensor.name;
+    }
+  }
 }
 
 std::string Refusal(const std::string& text) { return std::string(NameMap::Parse("own.map", text).status().message()); }

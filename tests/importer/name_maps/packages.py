@@ -76,6 +76,8 @@ def randomize(model):
                 tensor.copy_(0.1 * noise)
             elif tensor.dim() <= 1:
                 tensor.copy_(1 + 0.1 * noise)
+            elif not tensor.any():  # a head that begins with zeros would hide all before it
+                tensor.copy_(0.05 * noise)
             elif tensor.dim() == 3 and tensor.shape[1:] == (1, 1):  # scales of layers
                 tensor.copy_(0.3 + 0.1 * noise)
 
