@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "graph/ir/generated_name.h"
+#include "graph/ir/op_definition.h"
 #include "graph/value/pattern.h"
 #include "runtime/base/bf16.h"
 #include "runtime/base/f16.h"
@@ -75,6 +76,18 @@ std::map<std::string, TensorType> StatesOf(const Graph& graph) {
   return states;
 }
 
+// Numbers that the graph itself says and training leaves as they are, such as T5's rows of distances: no file of
+// another program has them.
+std::set<std::string> TablesOf(const Graph& graph) {
+  std::set<std::string> tables;
+  for (const State& state : graph.states()) {
+    const Value& value = graph.value(state.value);
+    const Node& node = graph.node(value.producer);
+    if (node.op->role == Role::kState && node.attributes.String("initializer") == "values") tables.insert(value.name);
+  }
+  return tables;
+}
+
 bool MatchesOne(const std::vector<std::string>& patterns, const std::string& name) {
   return std::ranges::any_of(patterns, [&](const std::string& pattern) { return MatchesPattern(pattern, name); });
 }
@@ -113,7 +126,7 @@ class Tensors {
 class Taking {
  public:
   Taking(const SafetensorsFile& file, const Graph& graph, const NameMap& map, const MappingOptions& options)
-      : file_(file), states_(StatesOf(graph)), map_(map), options_(options) {}
+      : file_(file), states_(StatesOf(graph)), tables_(TablesOf(graph)), map_(map), options_(options) {}
 
   absl::StatusOr<MappedWeights> Run() {
     for (const auto& [name, type] : states_) {
@@ -147,7 +160,7 @@ class Taking {
   DType TypeOf(const TensorType& state) const { return state.dtype == DType::kF32 ? options_.floats : state.dtype; }
 
   absl::Status Take(const std::string& name, const TensorType& type) {
-    if (options_.own.contains(name)) {
+    if (options_.own.contains(name) || tables_.contains(name)) {
       KeepOwn(name, type);
       return absl::OkStatus();
     }
@@ -224,6 +237,7 @@ class Taking {
 
   const SafetensorsFile& file_;
   const std::map<std::string, TensorType> states_;
+  const std::set<std::string> tables_;
   const NameMap& map_;
   const MappingOptions& options_;
   Tensors tensors_;
@@ -251,10 +265,12 @@ absl::StatusOr<MappedWeights> TakeWeights(const SafetensorsFile& file, const Gra
 absl::Status SaveUnderMap(const SafetensorsFile& trained, const Graph& graph, const NameMap& map,
                           const std::string& path) {
   const std::map<std::string, TensorType> states = StatesOf(graph);
+  const std::set<std::string> tables = TablesOf(graph);
   Tensors tensors;
   std::map<std::string, Filled> made;
   std::vector<std::pair<std::string, std::string>> copies;  // of a tensor, and its name
   for (const auto& [name, type] : states) {
+    if (tables.contains(name)) continue;
     ASSIGN_OR_RETURN(const std::optional<ForeignTensor> foreign,
                      map.Find(name, [&](const std::string& state) { return states.contains(state); }));
     if (!foreign) return InvalidArgument("{}: state {}: the map does not name it", trained.path(), Printable(name));

@@ -18,15 +18,17 @@ from safetensors.torch import save_file, save_model
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 TORCHVISION = {"resnet-50": "resnet50", "alexnet": "alexnet", "vgg-16": "vgg16", "mobilenet-v3-large": "mobilenet_v3_large",
-               "efficientnet-b0": "efficientnet_b0", "convnext-tiny": "convnext_tiny", "vit-b-16": "vit_b_16"}
+               "efficientnet-b0": "efficientnet_b0", "convnext-tiny": "convnext_tiny", "vit-b-16": "vit_b_16",
+               "swin-t": "swin_t"}
 TIMM = {"resnet-50": "resnet50", "vgg-16": "vgg16", "mobilenet-v3-large": "mobilenetv3_large_100",
         "efficientnet-b0": "efficientnet_b0", "convnext-tiny": "convnext_tiny", "vit-b-16": "vit_base_patch16_224",
-        "inception-v3": "inception_v3"}
+        "inception-v3": "inception_v3", "swin-t": "swin_tiny_patch4_window7_224"}
 TRANSFORMERS = {"resnet-50": ("ResNetForImageClassification", "ResNetConfig", {"num_labels": 1000}),
                 "convnext-tiny": ("ConvNextForImageClassification", "ConvNextConfig", {"num_labels": 1000}),
                 "vit-b-16": ("ViTForImageClassification", "ViTConfig", {"num_labels": 1000}),
                 "gpt2": ("GPT2LMHeadModel", "GPT2Config", {}),
-                "bert-base": ("BertForMaskedLM", "BertConfig", {})}
+                "bert-base": ("BertForMaskedLM", "BertConfig", {}),
+                "t5-small": ("T5ForConditionalGeneration", "T5Config", {})}
 
 
 def transformers_model(kind, config, settings):
@@ -38,7 +40,7 @@ def write_names(package, name, model):
     os.makedirs(folder, exist_ok=True)
     with open(os.path.join(folder, name + ".txt"), "w", encoding="utf-8") as file:
         for tensor, value in model.state_dict().items():
-            if not tensor.endswith("num_batches_tracked"):
+            if not tensor.endswith(("num_batches_tracked", "relative_position_index")):
                 file.write(f"{tensor} {','.join(map(str, value.shape))}\n")
 
 

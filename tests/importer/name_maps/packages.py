@@ -43,12 +43,14 @@ CASES = {
     "torchvision/vit-b-16": (torchvision_model("vit_b_16"), []),
     "torchvision/inception-v3": (torchvision_model("inception_v3", init_weights=False, transform_input=False),
                                  ["--auxiliary-head", "--count-padding"]),
+    "torchvision/swin-t": (torchvision_model("swin_t"), []),
     "timm/resnet-50": (lambda: timm.create_model("resnet50"), []),
     "timm/vgg-16": (lambda: timm.create_model("vgg16"), []),
     "timm/mobilenet-v3-large": (lambda: timm.create_model("mobilenetv3_large_100"), ["--batch-norm-epsilon=1e-5"]),
     "timm/efficientnet-b0": (lambda: timm.create_model("efficientnet_b0"), ["--batch-norm-epsilon=1e-5"]),
     "timm/convnext-tiny": (lambda: timm.create_model("convnext_tiny"), []),
     "timm/vit-b-16": (lambda: timm.create_model("vit_base_patch16_224"), []),
+    "timm/swin-t": (lambda: timm.create_model("swin_tiny_patch4_window7_224"), []),
     "timm/inception-v3": (lambda: timm.create_model("inception_v3"), ["--count-padding"]),
     "huggingface/resnet-50": (transformers_model("ResNetForImageClassification", "ResNetConfig", num_labels=1000), []),
     "huggingface/convnext-tiny": (transformers_model("ConvNextForImageClassification", "ConvNextConfig",
@@ -56,6 +58,8 @@ CASES = {
     "huggingface/vit-b-16": (transformers_model("ViTForImageClassification", "ViTConfig", num_labels=1000,
                                                 layer_norm_eps=1e-6), []),
     "huggingface/gpt2": (transformers_model("GPT2LMHeadModel", "GPT2Config"), [f"--length={WORDS}"]),
+    "huggingface/t5-small": (transformers_model("T5ForConditionalGeneration", "T5Config"),
+                             [f"--source-length={WORDS}", f"--target-length={WORDS}"]),
     "huggingface/bert-base": (transformers_model("BertForMaskedLM", "BertConfig"), [f"--length={WORDS}"]),
     "huggingface/bert-base classifier": (transformers_model("BertForSequenceClassification", "BertConfig"),
                                          [f"--length={WORDS}", "--head=classifier"]),
@@ -101,6 +105,13 @@ def data_and_logits(model, graph_name):
             if is_words:  # places behind the end of a sequence are of no meaning
                 logits[1, WORDS - 20:] = 0
             return fields, logits.numpy()
+        if graph_name == "t5-small":
+            source, ids = torch.randint(0, 30000, (2, 2, WORDS))
+            lengths = torch.tensor([WORDS, WORDS - 20])
+            logits = model(input_ids=source, attention_mask=(torch.arange(WORDS)[None] < lengths[:, None]).long(),
+                           decoder_input_ids=ids).logits
+            return {"source": source.int().numpy(), "source_lengths": lengths.int().numpy(), "ids": ids.int().numpy(),
+                    "targets": ids.int().numpy(), "weights": numpy.ones((2, WORDS), numpy.float32)}, logits.numpy()
         size = 299 if graph_name == "inception-v3" else IMAGES
         images = torch.randn(2, 3, size, size)
         logits = model(images)
@@ -134,7 +145,8 @@ def compare(programs, case, folder):
     run("trainer", "convert", graph, f"--load={ours}", f"--map={package}", f"--output={back}")
     written = safetensors.torch.load_file(back)
     fresh = make()
-    fresh.load_state_dict(written)
+    # torchvision keeps the places of a window's patches as a buffer, which the graph has once.
+    fresh.load_state_dict(written, strict=case != "torchvision/swin-t")
     state = model.state_dict()
     same = all(torch.equal(value, state[name]) for name, value in written.items())
     good = difference < 1e-4 and same
