@@ -31,7 +31,7 @@ def output_of(*command):
 
 def flags_of(program):
     """The flags of all commands of a program."""
-    commands = re.findall(r"^  ([a-z][a-z0-9-]*)  ", output_of(program, "help"), re.MULTILINE)
+    commands = re.findall(r"^  ([a-z][a-z0-9-]*)(?: |$)", output_of(program, "help"), re.MULTILINE)
     helps = [output_of(program, command, "--help") for command in commands if command != "help"]
     return set(re.findall(r"^  --([a-z0-9-]+)", "\n".join(helps), re.MULTILINE))
 
