@@ -8,10 +8,12 @@
 namespace partita {
 namespace {
 
-absl::StatusOr<Attribute> ReadText(const std::string& text) {
-  if (text.size() > kLongestName) {
-    return InvalidArgument("it has {} characters; at most {} are allowed", text.size(), kLongestName);
-  }
+constexpr char kValues[] = "values";       // of a state: the numbers that it begins with (ops/values/initializer.h)
+constexpr size_t kLongestList = 64 << 20;  // characters
+
+absl::StatusOr<Attribute> ReadText(const std::string& attribute, const std::string& text) {
+  const size_t most = attribute == kValues ? kLongestList : kLongestName;
+  if (text.size() > most) return InvalidArgument("it has {} characters; at most {} are allowed", text.size(), most);
   for (const char c : text) {
     if (c < 0x20 || c > 0x7e) return InvalidArgument("it is {}; printable ASCII characters are allowed", Quoted(text));
   }
@@ -36,7 +38,7 @@ absl::StatusOr<Attribute> ReadValue(const AttributeProto& proto) {
       if (std::isfinite(proto.number())) return Attribute(proto.number());
       return InvalidArgument("it is {}; a finite number is needed", proto.number());
     case AttributeProto::kText:
-      return ReadText(proto.text());
+      return ReadText(proto.name(), proto.text());
     case AttributeProto::kIntegers:
       return ReadIntegers(proto.integers());
     case AttributeProto::VALUE_NOT_SET:

@@ -189,6 +189,10 @@ const Case kNodeCases[] = {
     {"NameControl", WithNodes(Named("a\\nb\\033[1m")), {"'a\\x0ab\\x1b[1m'"}},
     {"NameSpace", WithNodes(Named("a b")), {"contains ' '"}},
     {"NameLong", WithNodes(Named(std::string(4097, 'n'))), {"4097 characters", "4096"}},
+    {"TextLong",
+     WithNodes("nodes { name: \"v\" op: \"state\" attributes { name: \"initializer\" text: \"" +
+               std::string(4097, 'n') + "\" } }"),
+     {"node 'v'", "attribute 'initializer'", "4097 characters", "4096"}},
     {"NotUtf8", WithNodes(Named("a\\377")), {"\\xff"}},
     {"UnknownOp", Broken("\"matmul\"", "\"matmull\""), {"node 'z'", "'matmull' is unknown", "did you mean 'matmul'?"}},
     {"ForeignOp",

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "graph/make_program.h"
+#include "graph/proto_io/proto_io.h"
 #include "ops/registry.h"
 #include "partitioner/data_model_strategy.h"
 #include "runtime/api/session.h"
@@ -83,6 +84,17 @@ TEST(Unet, HasTheSizesOfTheUsualImplementation) {
   ASSERT_OK_AND_ASSIGN(const Model model, MakeUnet({}, Ops()));
   EXPECT_EQ(ParameterCount(model.graph), 31'037'698);
   EXPECT_EQ(model.graph.type(model.graph.Find("up0/both")).shape, (Shape{8, 256, 256, 128}));
+}
+
+// Tables of numbers make some of their nodes long.
+TEST(Transformers, FilesOfFullSizeAreReadBack) {
+  for (const absl::StatusOr<Model>& model : {MakeSwin({}, Ops()), MakeT5({}, Ops()), MakeUnet({}, Ops())}) {
+    ASSERT_OK(model.status());
+    const std::string text = PrintModel(*model, ProtoFormat::kText);
+    ASSERT_OK_AND_ASSIGN(Model read, ParseModel(text, ProtoFormat::kText, model->name, Ops()));
+    read.optimizer = model->optimizer;  // was completed
+    EXPECT_EQ(PrintModel(read, ProtoFormat::kText), text);
+  }
 }
 
 TEST(Transformers, RejectSizesThatTheyCannotHave) {
