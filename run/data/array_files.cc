@@ -68,10 +68,12 @@ FoundSet FieldsBelow(const fs::path& folder) {
 absl::StatusOr<ArrayFiles> OfFile(const std::string& path) {
   ASSIGN_OR_RETURN(const std::unique_ptr<ArrayFile> file, ArrayFile::Open(path));
   if (file->keys().empty()) {
+    const bool is_table = HasEnding(path, ".csv");
     return InvalidArgument(
-        "{}: found a single array; a data set is a file of arrays train/NAME and test/NAME, a folder of such files, or "
-        "a description",
-        path);
+        "{}: found {}; a data set is a file of arrays train/NAME and test/NAME, a folder of such files, or a "
+        "description{}",
+        path, is_table ? "a table of labels" : "a single array",
+        is_table ? "; numpy.loadtxt and numpy.savez make arrays of columns of text (CSV)" : "");
   }
   std::optional<std::vector<FieldFile>> train, test;
   std::string ignored;

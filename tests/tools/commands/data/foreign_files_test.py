@@ -237,8 +237,8 @@ class SentencesTest(ForeignFilesCase):
         graph = self.put("g.pbtxt", models.classifier(5))
         self.refuses("one.png: is a PNG picture; expected .npy, .npz, safetensors or IDX; pictures are read from a "
                      "folder", "train", "--data=one.png", graph)
-        self.refuses("table.csv: is text; expected .npy, .npz, safetensors or IDX; numpy.loadtxt", "train",
-                     "--data=table.csv", graph)
+        self.refuses("table.csv: found a table of labels; a data set is", "train", "--data=table.csv", graph)
+        self.refuses("; numpy.loadtxt and numpy.savez make arrays", "train", "--data=table.csv", graph)
         write.npz(self.path("d.npz"), models.in_sets(models.class_data, 20, 10))
         self.put("two.npz", self.get("d.npz") * 2)
         self.refuses("two.npz: found other bytes before the zip archive", "train", "--data=two.npz", graph)
