@@ -1,12 +1,11 @@
 #include "graph/read/class_weights.h"
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <optional>
 #include <utility>
 
 #include "graph/read/graph_assembler.h"
+#include "graph/read/listed_values.h"
 #include "graph/read/model_entries.h"
 #include "graph/value/node_name.h"
 #include "runtime/base/status.h"
@@ -27,8 +26,6 @@ std::optional<int64_t> IgnoredLabel(const Node& loss) {
   return loss.attributes.Int("ignore_index");
 }
 
-std::string Text(const std::vector<double>& weights) { return fmt::format("{}", fmt::join(weights, ",")); }
-
 // The nodes between a label and what it counts in the batch.
 void AddShares(const Graph& graph, const std::vector<double>& weights, std::vector<NodeDescription>& nodes) {
   const std::string name = LossName(graph);
@@ -43,10 +40,11 @@ void AddShares(const Graph& graph, const std::vector<double>& weights, std::vect
   const auto classes = static_cast<int64_t>(weights.size());
   // A label that is ignored counts nothing in the sum.
   const int64_t ignored = IgnoredLabel(loss).value_or(-1);
-  nodes.push_back({name + kWeights,
-                   "state",
-                   {},
-                   {{"initializer", std::string("values")}, {"shape", Shape{classes, 1}}, {"values", Text(weights)}}});
+  nodes.push_back(
+      {name + kWeights,
+       "state",
+       {},
+       {{"initializer", std::string("values")}, {"shape", Shape{classes, 1}}, {"values", ListedValues(weights)}}});
   nodes.push_back({name + "/rows", "embedding", {name + kWeights, labels}, {{"padding_row", ignored}}});
   nodes.push_back({name + "/label_weights", "reshape", {name + "/rows"}, {{"shape", std::move(shape)}}});
   if (!mean) return;
@@ -93,7 +91,7 @@ absl::StatusOr<Model> WithClassWeights(const Model& model, const std::vector<dou
   std::vector<NodeDescription> nodes = DescribeNodes(model);
   const auto known = std::ranges::find(nodes, LossName(model.graph) + kWeights, &NodeDescription::name);
   if (known != nodes.end()) {
-    known->attributes.Set("values", Text(weights));
+    known->attributes.Set("values", ListedValues(weights));
   } else {
     AddShares(model.graph, weights, nodes);
   }

@@ -7,6 +7,7 @@
 #include "ops/graph_builder.h"
 #include "runtime/base/status.h"
 #include "tools/models/layers.h"
+#include "tools/models/transformers/transformer_layers.h"
 
 namespace partita {
 namespace {
@@ -71,18 +72,9 @@ class ConvNext {
   GraphBuilder builder_;
 };
 
-// The authors' for ImageNet-1K: 300 epochs with batches of 4096, 20 of them to warm up. Neither norms, offsets nor
-// scales decay.
-Optimizer AdamW() {
-  Optimizer adamw{"adamw", {{"weight_decay", 0.05}}};
-  for (const char* const pattern : {"*/bias/values", "*/gain", "*/offset", "*/scale"}) {
-    adamw.groups.push_back({.pattern = pattern, .attributes = {{"weight_decay", 0.0}}});
-  }
-  return adamw;
-}
-
 }  // namespace
 
+// Trained as its authors trained it on ImageNet-1K: 300 epochs with batches of 4096, 20 of them to warm up.
 absl::StatusOr<Model> MakeConvNext(const ConvNextOptions& options, const OpRegistry& registry) {
   for (const int64_t blocks : options.blocks) {
     if (blocks < 1) return InvalidArgument("a stage has {} blocks; at least 1 is needed", blocks);
@@ -91,7 +83,7 @@ absl::StatusOr<Model> MakeConvNext(const ConvNextOptions& options, const OpRegis
   Model model;
   model.name = "convnext-tiny";
   ASSIGN_OR_RETURN(model.graph, ConvNext(options, registry).Build());
-  model.optimizer = AdamW();
+  model.optimizer = AdamW({{"weight_decay", 0.05}}, 0, {"*/scale"});
   model.learning_rate.schedule = "cosine";
   model.learning_rate.base = 4e-3 * static_cast<double>(options.batch) / 4096;
   model.learning_rate.warmup_steps = StepsOfImageNet(20, options.batch);

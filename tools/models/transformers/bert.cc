@@ -86,23 +86,15 @@ absl::Status Check(const BertOptions& options) {
   return absl::OkStatus();
 }
 
-// The authors' (section A.2 and A.3 of the paper): neither norms nor offsets decay.
-Optimizer AdamW() {
-  Optimizer adamw{"adamw", {{"epsilon", 1e-6}, {"weight_decay", 0.01}}, 1.0};
-  for (const char* const pattern : {"*/bias/values", "*/gain", "*/offset"}) {
-    adamw.groups.push_back({.pattern = pattern, .attributes = {{"weight_decay", 0.0}}});
-  }
-  return adamw;
-}
-
 }  // namespace
 
+// Trained as its authors trained it (sections A.2 and A.3 of the paper).
 absl::StatusOr<Model> MakeBert(const BertOptions& options, const OpRegistry& registry) {
   RETURN_IF_ERROR(Check(options));
   Model model;
   model.name = "bert-base";
   ASSIGN_OR_RETURN(model.graph, Bert(options, registry).Build());
-  model.optimizer = AdamW();
+  model.optimizer = AdamW({{"epsilon", 1e-6}, {"weight_decay", 0.01}}, 1);
   model.learning_rate.base = options.head == BertHead::kWords ? 1e-4 : 2e-5;
   model.learning_rate.schedule = "cosine";
   return model;

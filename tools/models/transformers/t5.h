@@ -34,10 +34,11 @@ std::vector<int64_t> DistanceRows(int64_t places, int64_t rows, int64_t longest,
 
 // It reads what GNMT reads (tools/models/gnmt.h): `source` with `source_lengths`, `ids`, `targets` and `weights`, and
 // minimises `loss`, the mean over all words of the batch. Parameters: "words/table" [words, width], which is also the
-// classifier; of block i from 1 of "encoder" and "decoder" "<stack><i>/norm1/gain", ".../query/weights", ".../key/...",
-// ".../value/..." and ".../output/...", in the decoder the same of "<stack><i>/source" behind ".../source/norm/gain",
-// ".../norm2/gain", ".../up/weights" and ".../down/weights"; "<stack>/distances/table" [distances, heads] and
-// "<stack>/norm/gain". kInvalidArgument: sizes that it cannot have.
+// classifier; of block i from 1 of the encoder "encoder<i>/norm1/gain", "encoder<i>/query/weights", ".../key/weights",
+// ".../value/weights", ".../output/weights", ".../norm2/gain", ".../up/weights" and ".../down/weights"; of the decoder
+// the same under "decoder<i>", and for the attention to the encoder "decoder<i>/source/norm/gain" and
+// "decoder<i>/source/query/weights" to ".../output/weights"; "encoder/distances/table" [distances, heads],
+// "encoder/norm/gain", and both of the decoder. kInvalidArgument: sizes that it cannot have.
 absl::StatusOr<Model> MakeT5(const T5Options& options, const OpRegistry& registry);
 
 }  // namespace partita

@@ -58,6 +58,16 @@ ValueId TransformerLayers::FirstPlace(const std::string& name, ValueId x) {
   return builder_.Add(name, "reshape", {first}, {{"shape", IntList{-1, options_.width}}});
 }
 
+Optimizer AdamW(const Attributes& attributes, double clip_norm, const std::vector<std::string>& others) {
+  Optimizer adamw{"adamw", attributes, clip_norm};
+  std::vector<std::string> patterns = {"*/bias/values", "*/gain", "*/offset"};
+  patterns.insert(patterns.end(), others.begin(), others.end());
+  for (const std::string& pattern : patterns) {
+    adamw.groups.push_back({.pattern = pattern, .attributes = {{"weight_decay", 0.0}}});
+  }
+  return adamw;
+}
+
 absl::Status CheckBlocks(int64_t layers, int64_t heads, int64_t width) {
   if (layers < 1) return InvalidArgument("layers is {}; expected at least 1", layers);
   if (heads < 1 || width % heads != 0) {

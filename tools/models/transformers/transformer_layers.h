@@ -4,8 +4,10 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
+#include "graph/optimizer/optimizer.h"
 #include "ops/graph_builder.h"
 
 namespace partita {
@@ -66,6 +68,9 @@ class TransformerLayers {
   const TransformerOptions options_;
   GraphBuilder builder_;
 };
+
+// AdamW that decays neither biases, nor the gains and offsets of norms, nor what matches `others`.
+Optimizer AdamW(const Attributes& attributes, double clip_norm, const std::vector<std::string>& others = {});
 
 // kInvalidArgument: no layers, or heads that do not divide the width.
 absl::Status CheckBlocks(int64_t layers, int64_t heads, int64_t width);
