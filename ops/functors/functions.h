@@ -19,7 +19,8 @@ struct Exp {
 
   template <typename T>
   PARTITA_HOST_DEVICE static T Value(T x) {
-    return std::exp(x);
+    using std::exp;
+    return exp(x);
   }
 
   template <typename T>

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <string>
 
+#include "ops/functors/sigmoid.h"
 #include "runtime/base/philox.h"
 
 namespace partita {
@@ -24,7 +25,8 @@ struct Gelu {
 
   template <typename T>
   PARTITA_HOST_DEVICE static T Gradient(T dy, T x) {
-    const T density = T(0.39894228040143267794) * std::exp(T(-0.5) * x * x);  // 1 / sqrt(2 pi)
+    using std::exp;
+    const T density = T(0.39894228040143267794) * exp(T(-0.5) * x * x);  // 1 / sqrt(2 pi)
     return dy * (Below(x) + x * density);
   }
 
@@ -32,7 +34,8 @@ struct Gelu {
   // By erfc, because 1 + erf has nothing left of the small probabilities.
   template <typename T>
   PARTITA_HOST_DEVICE static T Below(T x) {
-    return T(0.5) * std::erfc(x * T(-0.70710678118654752440));
+    using std::erfc;
+    return T(0.5) * erfc(x * T(-0.70710678118654752440));
   }
 };
 
@@ -46,16 +49,17 @@ struct GeluTanh {
 
   template <typename T>
   PARTITA_HOST_DEVICE static T Value(T x) {
-    return x * Share(Twice(x));
+    return x * Sigmoid::Value(Twice(x));
   }
 
   template <typename T>
   PARTITA_HOST_DEVICE static T Gradient(T dy, T x) {
-    const T twice = Twice(x), far = std::exp(-std::abs(twice));
+    using std::exp;
+    const T twice = Twice(x), far = exp(Select(twice < T(0), twice, -twice));
     const T bend = far / ((T(1) + far) * (T(1) + far));  // of the share, by twice u
     // Where the share bends no longer, u may have overflowed.
-    const T slope = bend == T(0) ? T(0) : x * bend * kRoot2<T> * (T(1) + T(0.134145) * x * x);
-    return dy * (Share(twice) + slope);
+    const T slope = Select(bend == T(0), T(0), x * bend * kRoot2<T> * (T(1) + T(0.134145) * x * x));
+    return dy * (Sigmoid::Value(twice) + slope);
   }
 
  private:
@@ -65,13 +69,6 @@ struct GeluTanh {
   template <typename T>
   PARTITA_HOST_DEVICE static T Twice(T x) {
     return kRoot2<T> * (x + T(0.044715) * x * x * x);
-  }
-
-  // 1 / (1 + e^(-twice)), without an exponential that overflows.
-  template <typename T>
-  PARTITA_HOST_DEVICE static T Share(T twice) {
-    const T far = std::exp(-std::abs(twice));
-    return (twice >= T(0) ? T(1) : far) / (T(1) + far);
   }
 };
 

@@ -9,6 +9,12 @@
 
 namespace partita {
 
+// The host has this for numbers of its own as well, of which a conditional expression would not become vectors.
+template <typename T>
+PARTITA_HOST_DEVICE T Select(bool first, T a, T b) {
+  return first ? a : b;
+}
+
 struct Sigmoid {
   static std::string Name() { return "sigmoid"; }
   static constexpr bool kGradientReadsResult = true;
@@ -18,8 +24,9 @@ struct Sigmoid {
   // Never overflows: only exponentials of numbers below zero are taken.
   template <typename T>
   PARTITA_HOST_DEVICE static T Value(T x) {
-    const T decay = std::exp(x < T(0) ? x : -x);
-    return (x < T(0) ? decay : T(1)) / (T(1) + decay);
+    using std::exp;
+    const T decay = exp(Select(x < T(0), x, -x));
+    return Select(x < T(0), decay, T(1)) / (T(1) + decay);
   }
 
   template <typename T>

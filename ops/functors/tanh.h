@@ -18,7 +18,8 @@ struct Tanh {
 
   template <typename T>
   PARTITA_HOST_DEVICE static T Value(T x) {
-    return std::tanh(x);
+    using std::tanh;
+    return tanh(x);
   }
 
   // 1 - y^2, in the form that loses least where y is near 1 or -1.

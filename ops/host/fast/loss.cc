@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ops/host/fast/exponential.h"
 #include "ops/host/fast/fast_kernels.h"
 #include "ops/host/fast/row_lanes.h"
+#include "ops/host/fast/smooth_functions.h"
 #include "ops/host/kernel/labels.h"
 #include "ops/host/kernel/parallel.h"
 #include "ops/host/kernel/target_clones.h"

@@ -1,8 +1,8 @@
 // Fast softmax of whole rows, and the pieces of one whose classes are split (ops/definitions/split_softmax.cc): rows
 // shared among threads, each in vectors. Outputs may lie at the address of input 0.
-#include "ops/host/fast/exponential.h"
 #include "ops/host/fast/fast_kernels.h"
 #include "ops/host/fast/row_lanes.h"
+#include "ops/host/fast/smooth_functions.h"
 #include "ops/host/kernel/parallel.h"
 #include "ops/host/kernel/target_clones.h"
 

@@ -1,8 +1,8 @@
 #include "ops/host/recurrence/attention_loops.h"
 
 #include "ops/host/fast/row_lanes.h"
+#include "ops/host/fast/smooth_functions.h"
 #include "ops/host/kernel/target_clones.h"
-#include "ops/host/recurrence/squashing.h"
 
 namespace partita {
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "ops/host/fast/exponential.h"
 #include "ops/host/fast/row_lanes.h"
+#include "ops/host/fast/smooth_functions.h"
 #include "ops/host/kernel/target_clones.h"
 
 namespace partita {

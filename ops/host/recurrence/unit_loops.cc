@@ -1,9 +1,9 @@
 #include "ops/host/recurrence/unit_loops.h"
 
 #include "ops/functors/lstm.h"
+#include "ops/host/fast/smooth_functions.h"
 #include "ops/host/kernel/target_clones.h"
 #include "ops/host/kernel/turn.h"
-#include "ops/host/recurrence/squashing.h"
 
 namespace partita {
 namespace {

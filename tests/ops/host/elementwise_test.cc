@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <set>
 
 #include "ops/host/host_kernels.h"
 #include "tests/ops/host/kernel_case.h"
@@ -134,19 +135,66 @@ TEST(Elementwise, HardActivationsBendWherePyTorchs) {
 }
 
 // The kernels have the functors in common: what the loops are compiled for changes no bit.
+// The fast kernels of these have functions of their own, which are no further from the exact value than some units of
+// the last place.
+bool CallsFunctions(const std::string& op) {
+  static const std::set<std::string> ops = {"exp",  "gelu",      "gelu_tanh",      "sigmoid",  "silu",
+                                            "tanh", "gelu_grad", "gelu_tanh_grad", "silu_grad"};
+  return ops.contains(op);
+}
+
 TEST(Elementwise, KernelsGiveTheSameBits) {
   constexpr size_t kElements = 10'007;
   const std::vector<Values> inputs = {RandomValues(kElements, 1), RandomValues(kElements, 2)};
   Values positive = inputs[0];
   for (double& x : positive) x = std::abs(x) + 0.5;
   for (const std::string& op : NamesOf(UnaryOps())) {
+    if (CallsFunctions(op)) continue;
     const LocalNode node = Unary(op, DType::kF32, kElements);
     const Values& x = op == "log" || op == "log1p" || op == "sqrt" ? positive : inputs[0];
     EXPECT_EQ(Outputs(node, {x}), Outputs(node, {x}, kReference)) << op;
   }
   for (const std::string& op : NamesOf(BinaryOps())) {
+    if (CallsFunctions(op)) continue;
     const LocalNode node = Binary(op, DType::kF32, kElements);
     EXPECT_EQ(Outputs(node, inputs), Outputs(node, inputs, kReference)) << op;
+  }
+}
+
+// From the least to the largest numbers whose results are floats.
+Values Grid(const std::string& op) {
+  const double least = op == "exp" ? -87.2 : -12, most = op == "exp" ? 88.7 : 40;
+  Values x;
+  for (int i = 0; i <= 100'000; ++i) x.push_back(static_cast<float>(least + (most - least) * i / 100'000));
+  return x;
+}
+
+TEST(Elementwise, FastFunctionsAreAsNearToF64AsTheReferences) {
+  for (const std::string op : {"exp", "gelu", "gelu_tanh", "sigmoid", "silu", "tanh"}) {
+    SCOPED_TRACE(op);
+    const Values x = Grid(op);
+    const Values exact = Outputs(Unary(op, DType::kF64, x.size()), {x}, kReference)[0];
+    const Values fast = Outputs(Unary(op, DType::kF32, x.size()), {x})[0];
+    const Values reference = Outputs(Unary(op, DType::kF32, x.size()), {x}, kReference)[0];
+    for (size_t i = 0; i < x.size(); ++i) {
+      const double allowed = 6e-7 * std::abs(exact[i]) + 1e-36;  // what is no normal number is 0
+      ASSERT_LE(std::abs(fast[i] - exact[i]), allowed + 2 * std::abs(reference[i] - exact[i])) << "at " << x[i];
+    }
+  }
+}
+
+TEST(Elementwise, FastDerivativesAreAsNearToF64AsTheReferences) {
+  for (const std::string op : {"gelu_grad", "gelu_tanh_grad", "silu_grad"}) {
+    SCOPED_TRACE(op);
+    const Values x = Grid(op), dy = RandomValues(x.size(), 3);
+    const Values exact = Outputs(Binary(op, DType::kF64, x.size()), {dy, x}, kReference)[0];
+    const Values fast = Outputs(Binary(op, DType::kF32, x.size()), {dy, x})[0];
+    const Values reference = Outputs(Binary(op, DType::kF32, x.size()), {dy, x}, kReference)[0];
+    for (size_t i = 0; i < x.size(); ++i) {
+      // A derivative that crosses 0 is the sum of two terms of about the size of dy.
+      const double allowed = 6e-7 * std::abs(dy[i]);
+      ASSERT_LE(std::abs(fast[i] - exact[i]), allowed + 2 * std::abs(reference[i] - exact[i])) << "at " << x[i];
+    }
   }
 }
 
