@@ -1,5 +1,5 @@
-// Written by tools/peer/ignored_labels.py with PyTorch 2.15.0: 3 steps in f64 of a loss that ignores a label. Of a
-// batch that has no other label the loss is nan and the largest gradient 0.0.
+// Written by tools/peer/golden/ignored_labels.py with PyTorch 2.15.0: 3 steps in f64 of a loss that ignores a label. Of
+// a batch that has no other label the loss is nan and the largest gradient 0.0.
 #ifndef PARTITA_TESTS_GRADIENTS_PYTORCH_IGNORED_LABELS_H_
 #define PARTITA_TESTS_GRADIENTS_PYTORCH_IGNORED_LABELS_H_
 

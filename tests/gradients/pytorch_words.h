@@ -1,4 +1,5 @@
-// Written by tools/peer/words.py with PyTorch 2.13.0: losses of 5 steps in f64, and what was trained behind them.
+// Written by tools/peer/golden/words.py with PyTorch 2.13.0: losses of 5 steps in f64, and what was trained behind
+// them.
 #ifndef PARTITA_TESTS_GRADIENTS_PYTORCH_WORDS_H_
 #define PARTITA_TESTS_GRADIENTS_PYTORCH_WORDS_H_
 

@@ -89,7 +89,9 @@ def train(net, batches, batch, **recipe):
 def build(options, folder):
     """Our graph, in a file."""
     graph = os.path.join(folder, "graph.pbtxt")
-    flags = [f"--batch={options.batch}", "--dropout-rate=0", f"--output={graph}"]
+    flags = [f"--batch={options.batch}", f"--output={graph}"]
+    if "dropout" in networks.settings_of(options.model):
+        flags.append("--dropout-rate=0")
     flags += [f"--{name}={value}" for name, value in options.size]
     if options.image_size:
         flags.append(f"--image-size={options.image_size}")
@@ -222,7 +224,8 @@ def check_f64(comparison):
     theirs, ours = comparison.theirs(torch.float64), comparison.ours(torch.float64)
     losses, rows = differences(ours, theirs)
     own_losses, own_rows = differences(comparison.theirs(torch.float64, change=LAST_BITS), theirs)
-    most = MOST_OF_F64_OF_OTHERS if comparison.options.model in networks.CLASSES else MOST_OF_F64
+    convolutional = comparison.options.model in (*networks.NETWORKS, "unet")
+    most = MOST_OF_F64 if convolutional else MOST_OF_F64_OF_OTHERS
     print(f"{comparison.options.steps} steps in f64: losses differ by {losses:.2e}, {len(rows)} gradients of the first "
           f"step and states after the last by {rows[0][0]:.2e}, allowed is {most:.0e}")
     show_clipping(comparison, theirs)

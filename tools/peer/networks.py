@@ -358,7 +358,8 @@ NETWORKS = {
 
 
 CLASSES = {**sequences.NETWORKS, **transformer_networks.NETWORKS}
-NAMES = sorted([*NETWORKS, *CLASSES])
+OF_PACKAGES = ("bert-base", "convnext-tiny", "swin-t", "t5-small", "unet")
+NAMES = sorted([*NETWORKS, *CLASSES, *OF_PACKAGES])
 
 
 def size(text):
@@ -367,8 +368,22 @@ def size(text):
     return name, int(number)
 
 
+def class_of(name):
+    """None: it is in NETWORKS."""
+    if name not in OF_PACKAGES:
+        return CLASSES.get(name)
+    import package_networks  # takes seconds, and the packages that the others need not have
+
+    return package_networks.NETWORKS[name]
+
+
+def settings_of(name):
+    network = class_of(name)
+    return network.DEFAULTS if network else NETWORKS[name][1]
+
+
 def make(name, **changes):
     """With other settings than the model's; None: the model's."""
-    known = CLASSES[name].DEFAULTS if name in CLASSES else NETWORKS[name][1]
-    settings = {**known, **{key: value for key, value in changes.items() if value is not None}}
-    return CLASSES[name](settings) if name in CLASSES else Network(name, NETWORKS[name][0], settings)
+    network = class_of(name)
+    settings = {**settings_of(name), **{key: value for key, value in changes.items() if value is not None}}
+    return network(settings) if network else Network(name, NETWORKS[name][0], settings)

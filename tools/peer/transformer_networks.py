@@ -170,24 +170,26 @@ class VisionTransformer(Transformer):
 
 
 class AdamWTraining:
-    """`decays`: which parameters' weights decay, by name. The schedule of ours hardly changes the first rates."""
+    """`decays`: which parameters' weights decay, by name. `clip_norm`: 0: gradients are not clipped. The schedule of ours
+    hardly changes the first rates."""
 
-    def __init__(self, net, rate, betas, decay, decays, clip_norm):
+    def __init__(self, net, rate, betas, decay, decays, clip_norm, epsilon=1e-8):
         self.clip_norm = clip_norm
         self.parameters = list(net.parameters())
         groups = [{"params": [p for name, p in net.named_parameters() if decays(name) == which], "weight_decay": of_group}
                   for which, of_group in ((True, decay), (False, 0.0))]
         on_gpu = self.parameters[0].is_cuda  # a captured step needs `capturable`; one launch for all is the fastest
-        self.optimizer = torch.optim.AdamW([group for group in groups if group["params"]], lr=rate, betas=betas,
+        self.optimizer = torch.optim.AdamW([group for group in groups if group["params"]], lr=rate, betas=betas, eps=epsilon,
                                            fused=on_gpu, capturable=on_gpu)
 
     def zero_grad(self):
         self.optimizer.zero_grad(set_to_none=True)
 
     def update(self):
-        gradients = [p.grad for p in self.parameters]
-        self.norm = nn.utils.get_total_norm(gradients)
-        torch._foreach_mul_(gradients, (self.clip_norm / self.norm).clamp(max=1))
+        if self.clip_norm > 0:
+            gradients = [p.grad for p in self.parameters]
+            self.norm = nn.utils.get_total_norm(gradients)
+            torch._foreach_mul_(gradients, (self.clip_norm / self.norm).clamp(max=1))
         self.optimizer.step()
 
     def follow_schedule(self):

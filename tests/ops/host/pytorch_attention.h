@@ -1,4 +1,4 @@
-// Written by tools/peer/attention.py with PyTorch 2.13.0: attention with a normalised scorer in f64, forward and
+// Written by tools/peer/golden/attention.py with PyTorch 2.13.0: attention with a normalised scorer in f64, forward and
 // backward.
 #ifndef PARTITA_TESTS_OPS_HOST_PYTORCH_ATTENTION_H_
 #define PARTITA_TESTS_OPS_HOST_PYTORCH_ATTENTION_H_

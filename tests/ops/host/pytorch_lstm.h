@@ -1,4 +1,4 @@
-// Written by tools/peer/lstm.py with PyTorch 2.13.0: an LSTM in f64, 2 sequences of 3 places,
+// Written by tools/peer/golden/lstm.py with PyTorch 2.13.0: an LSTM in f64, 2 sequences of 3 places,
 // 2 units, forward and backward. What is absent is empty.
 #ifndef PARTITA_TESTS_OPS_HOST_PYTORCH_LSTM_H_
 #define PARTITA_TESTS_OPS_HOST_PYTORCH_LSTM_H_

@@ -1,4 +1,4 @@
-// Written by tools/peer/optimizers.py with PyTorch 2.13.0: a parameter in f64 after some of 50 steps.
+// Written by tools/peer/golden/optimizers.py with PyTorch 2.13.0: a parameter in f64 after some of 50 steps.
 #ifndef PARTITA_TESTS_OPS_HOST_PYTORCH_OPTIMIZERS_H_
 #define PARTITA_TESTS_OPS_HOST_PYTORCH_OPTIMIZERS_H_
 

@@ -30,7 +30,7 @@ void ExpectSame(const BleuScore& ours, const sacrebleu::Scored& theirs, const st
   for (int n = 0; n < kBleuOrders; ++n) EXPECT_NEAR(ours.precisions[n], theirs.precisions[n], kRounding) << of << n;
 }
 
-// tools/peer/bleu.py has the same.
+// tools/peer/golden/bleu.py has the same.
 std::string Made(int i, bool of_hypothesis) {
   Lines words;
   for (int j = 0; j < 5 + i % 19; ++j) {

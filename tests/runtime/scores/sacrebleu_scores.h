@@ -1,4 +1,4 @@
-// Written by tools/peer/bleu.py with sacreBLEU 2.6.0: corpora as it scores them.
+// Written by tools/peer/golden/bleu.py with sacreBLEU 2.6.0: corpora as it scores them.
 #ifndef PARTITA_TESTS_RUNTIME_SCORES_SACREBLEU_SCORES_H_
 #define PARTITA_TESTS_RUNTIME_SCORES_SACREBLEU_SCORES_H_
 

@@ -1,4 +1,4 @@
-// Written by tools/peer/bleu.py with sacreBLEU 2.6.0: lines as its tokenizers take them apart.
+// Written by tools/peer/golden/bleu.py with sacreBLEU 2.6.0: lines as its tokenizers take them apart.
 #ifndef PARTITA_TESTS_RUNTIME_SCORES_SACREBLEU_TOKENS_H_
 #define PARTITA_TESTS_RUNTIME_SCORES_SACREBLEU_TOKENS_H_
 

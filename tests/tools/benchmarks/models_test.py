@@ -113,6 +113,18 @@ class ModelsTest(unittest.TestCase):
         self.assertGreater(step, products + attention / 2)
         self.assertLess(step, 2 * (products + attention))
 
+    def test_a_transformer_of_other_words(self):
+        sizes = ["vocabulary=200", "hidden=24", "layers=2", "length=40"]
+        (row,) = self.rows("--model=bert-base", "--batch=2", *["--" + size for size in sizes])
+        self.assertEqual((row["model"], row["sizes"], row["unit"]), ("bert-base", sizes, "words/s"))
+        self.assertAlmostEqual(row["ours"]["per_s"]["median"] * row["session"]["step_seconds"], 2 * 40, delta=1)
+
+    def test_classes_of_pixels(self):
+        (row,) = self.rows("--model=unet", "--batch=2", "--image-size=16")
+        self.assertEqual((row["model"], row["image_size"], row["unit"]), ("unet", 16, "images/s"))
+        # 31 million parameters, and Adam's two states of each.
+        self.assertGreater(row["session"]["used_bytes"], 3 * 31e6 * 4)
+
     def test_split(self):
         with tempfile.TemporaryDirectory() as folder:
             page = os.path.join(folder, "page.html")
@@ -179,6 +191,7 @@ class ModelsTest(unittest.TestCase):
             (["--model=gnmt", "--layers=1"], 3, "layers is 1"),
             (["--model=gpt2", "--hidden=50"], 3, "heads is 12; expected a divisor of the width (hidden), which is 50"),
             (["--model=vit-b-16", "--image-size=50"], 3, "patch is 16"),
+            (["--model=t5-small", "--length=9"], 2, "flag --length is for big-lstm, gpt2, bert-base; --model is t5-small"),
         ]:
             with self.subTest(arguments=arguments):
                 done = call("models", *arguments)

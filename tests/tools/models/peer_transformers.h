@@ -1,4 +1,4 @@
-// Written by tools/peer/transformer_models.py with transformers 5.24.0, torchvision 0.29.2 and PyTorch 2.15.0:
+// Written by tools/peer/golden/transformer_models.py with transformers 5.24.0, torchvision 0.29.2 and PyTorch 2.15.0:
 // losses and gradients of one step in f64.
 #ifndef PARTITA_TESTS_TOOLS_MODELS_PEER_TRANSFORMERS_H_
 #define PARTITA_TESTS_TOOLS_MODELS_PEER_TRANSFORMERS_H_

@@ -1,4 +1,4 @@
-// Written by tools/peer/torchvision_step.py with PyTorch 2.15.0 and torchvision 0.29.2: the loss of a step
+// Written by tools/peer/golden/torchvision_step.py with PyTorch 2.15.0 and torchvision 0.29.2: the loss of a step
 // in f64, and of each gradient its norm and its product with a tensor.
 #ifndef PARTITA_TESTS_TOOLS_MODELS_TORCHVISION_STEP_H_
 #define PARTITA_TESTS_TOOLS_MODELS_TORCHVISION_STEP_H_

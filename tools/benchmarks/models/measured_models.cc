@@ -7,11 +7,16 @@
 #include "ops/registry.h"
 #include "runtime/base/status.h"
 #include "tools/models/big_lstm.h"
+#include "tools/models/convnext.h"
 #include "tools/models/gnmt.h"
 #include "tools/models/layers.h"
 #include "tools/models/models.h"
+#include "tools/models/transformers/bert.h"
 #include "tools/models/transformers/gpt2.h"
+#include "tools/models/transformers/swin.h"
+#include "tools/models/transformers/t5.h"
 #include "tools/models/transformers/vit.h"
+#include "tools/models/unet.h"
 
 namespace partita {
 namespace {
@@ -31,10 +36,11 @@ absl::StatusOr<Model> MakeWideMlp(const ModelOptions& options) {
   return layers.Finish("wide-mlp", x);
 }
 
-// What the models of words have; `hidden` is the field of the options that --hidden sets.
+// What the models of words have; `hidden` and `length` are the fields of the options that those flags set.
 template <typename Options>
-void SetSizes(const MeasuredModel& sizes, int64_t Options::*hidden, Options& options) {
+void SetSizes(const MeasuredModel& sizes, int64_t Options::*hidden, int64_t Options::*length, Options& options) {
   options.batch = sizes.batch;
+  if (sizes.length > 0) options.*length = sizes.length;
   if (sizes.vocabulary > 0) options.words = sizes.vocabulary;
   if (sizes.hidden > 0) options.*hidden = sizes.hidden;
   if (sizes.layers > 0) options.layers = sizes.layers;
@@ -43,24 +49,32 @@ void SetSizes(const MeasuredModel& sizes, int64_t Options::*hidden, Options& opt
 
 absl::StatusOr<Model> MakeSmallBigLstm(const MeasuredModel& sizes) {
   BigLstmOptions options{.words = 100'000, .units = 2048, .projection = 512};
-  SetSizes(sizes, &BigLstmOptions::units, options);
+  SetSizes(sizes, &BigLstmOptions::units, &BigLstmOptions::places, options);
   return MakeBigLstm(options, Ops());
 }
 
 absl::StatusOr<Model> MakeMeasuredGnmt(const MeasuredModel& sizes) {
   GnmtOptions options{.source_places = 27, .target_places = 28};
-  SetSizes(sizes, &GnmtOptions::units, options);
+  SetSizes(sizes, &GnmtOptions::units, &GnmtOptions::target_places, options);
   return MakeGnmt(options, Ops());
 }
 
 absl::StatusOr<Model> MakeMeasuredGpt2(const MeasuredModel& sizes) {
   Gpt2Options options{.length = 512};
-  SetSizes(sizes, &Gpt2Options::width, options);
+  SetSizes(sizes, &Gpt2Options::width, &Gpt2Options::length, options);
   return MakeGpt2(options, Ops());
 }
 
-absl::StatusOr<Model> MakeMeasuredVit(const MeasuredModel& sizes) {
-  return MakeVit({.batch = sizes.batch, .image_size = sizes.image_size}, Ops());
+absl::StatusOr<Model> MakeMeasuredBert(const MeasuredModel& sizes) {
+  BertOptions options;
+  SetSizes(sizes, &BertOptions::width, &BertOptions::length, options);
+  return MakeBert(options, Ops());
+}
+
+absl::StatusOr<Model> MakeMeasuredT5(const MeasuredModel& sizes) {
+  T5Options options;
+  SetSizes(sizes, &T5Options::width, &T5Options::target_places, options);
+  return MakeT5(options, Ops());
 }
 
 }  // namespace
@@ -78,7 +92,14 @@ const std::vector<MeasuredModel>& MeasuredModels() {
                                                               {.name = "big-lstm", .batch = 32, .only_alone = true},
                                                               {.name = "gnmt", .batch = 32, .only_alone = true},
                                                               {.name = "gpt2", .batch = 8, .only_alone = true},
-                                                              {"vit-b-16", 4, 224, true}};
+                                                              {.name = "bert-base", .batch = 8, .only_alone = true},
+                                                              {.name = "t5-small", .batch = 8, .only_alone = true},
+                                                              {"vit-b-16", 4, 224, true},
+                                                              {"swin-t", 8, 224, true},
+                                                              {"convnext-tiny", 8, 224, true},
+                                                              {"mobilenet-v3-large", 32, 224, true},
+                                                              {"efficientnet-b0", 16, 224, true},
+                                                              {"unet", 2, 256, true}};
   return models;
 }
 
@@ -100,14 +121,16 @@ std::vector<std::string> GivenSizes(const MeasuredModel& model) {
   if (model.vocabulary > 0) sizes.push_back(fmt::format("vocabulary={}", model.vocabulary));
   if (model.hidden > 0) sizes.push_back(fmt::format("hidden={}", model.hidden));
   if (model.layers > 0) sizes.push_back(fmt::format("layers={}", model.layers));
+  if (model.length > 0) sizes.push_back(fmt::format("length={}", model.length));
   return sizes;
 }
 
 absl::StatusOr<ThroughputUnit> UnitOf(const MeasuredModel& sizes) {
   if (!sizes.of_words()) return ThroughputUnit();
   ASSIGN_OR_RETURN(const Model model, MakeMeasuredModel(sizes));
-  const ValueId targets = model.graph.Find("targets");
-  if (targets < 0) return Internal("{} has no targets", sizes.name);
+  ValueId targets = model.graph.Find("targets");
+  if (targets < 0) targets = model.graph.Find("labels");
+  if (targets < 0) return Internal("{} has neither targets nor labels", sizes.name);
   return ThroughputUnit{"words", Elements(model.graph.value(targets).type.shape) / sizes.batch};
 }
 
@@ -115,7 +138,14 @@ absl::StatusOr<Model> MakeMeasuredModel(const MeasuredModel& sizes) {
   if (sizes.name == "big-lstm") return MakeSmallBigLstm(sizes);
   if (sizes.name == "gnmt") return MakeMeasuredGnmt(sizes);
   if (sizes.name == "gpt2") return MakeMeasuredGpt2(sizes);
-  if (sizes.name == "vit-b-16") return MakeMeasuredVit(sizes);
+  if (sizes.name == "bert-base") return MakeMeasuredBert(sizes);
+  if (sizes.name == "t5-small") return MakeMeasuredT5(sizes);
+  if (sizes.name == "vit-b-16") return MakeVit({.batch = sizes.batch, .image_size = sizes.image_size}, Ops());
+  if (sizes.name == "swin-t") return MakeSwin({.batch = sizes.batch, .image_size = sizes.image_size}, Ops());
+  if (sizes.name == "unet") return MakeUnet({.batch = sizes.batch, .image_size = sizes.image_size}, Ops());
+  if (sizes.name == "convnext-tiny") {
+    return MakeConvNext({.batch = sizes.batch, .image_size = sizes.image_size}, Ops());
+  }
   ModelOptions options;
   options.batch = sizes.batch;
   options.image_size = sizes.image_size;

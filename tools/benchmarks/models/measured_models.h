@@ -4,7 +4,7 @@
 //   wide-mlp     four hidden layers of 4096 units
 //
 // and of the models of words big-lstm with one fourth of its units, half of its outputs and 100,000 words, 2048-512 in
-// two layers, gnmt with sentences of 27 and 28 words, and gpt2 with sequences of 512.
+// two layers, gnmt with sentences of 27 and 28 words, gpt2 with sequences of 512, and bert-base and t5-small of 128.
 #ifndef PARTITA_TOOLS_BENCHMARKS_MODELS_MEASURED_MODELS_H_
 #define PARTITA_TOOLS_BENCHMARKS_MODELS_MEASURED_MODELS_H_
 
@@ -24,7 +24,7 @@ struct MeasuredModel {
   bool only_alone = false;  // measured if it is asked for: takes long
   bool dropout = true;      // where the model has any
   // Of a model of words; 0: as it is compared.
-  int64_t vocabulary = 0, hidden = 0, layers = 0;
+  int64_t vocabulary = 0, hidden = 0, layers = 0, length = 0;
 
   bool of_words() const { return image_size == 0; }
 };

@@ -30,8 +30,8 @@ struct ModelBenchmarkOptions {
   std::vector<std::string> peer_command;  // as above; empty: no peer
   std::string peer;                       // its name
   std::vector<PeerForm> peer_forms;
-  AgreementPrograms agreement;            // empty script: the peer's network is not compared
-  int64_t steps = 20;  // of one case in one round
+  AgreementPrograms agreement;  // empty script: the peer's network is not compared
+  int64_t steps = 20;           // of one case in one round
   int64_t rounds = 7;
 };
 

@@ -1,5 +1,10 @@
 #include "tools/benchmarks/models/model_sizes.h"
 
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+
 #include "tools/program/exit_code.h"
 
 namespace partita {
@@ -13,10 +18,15 @@ absl::Status SetSizes(const BenchmarkSpec& spec, MeasuredModel& model) {
     const char* const flag = spec.has_vocabulary() ? "vocabulary" : spec.has_hidden() ? "hidden" : "layers";
     return FlagError("flag --{} is for models of words; --model is {}", flag, model.name);
   }
+  constexpr std::array kOfAnyLength = {"big-lstm", "gpt2", "bert-base"};
+  if (spec.has_length() && std::ranges::count(kOfAnyLength, model.name) == 0) {
+    return FlagError("flag --length is for {}; --model is {}", fmt::join(kOfAnyLength, ", "), model.name);
+  }
   if (spec.has_image_size()) model.image_size = spec.image_size();
   model.vocabulary = spec.vocabulary();
   model.hidden = spec.hidden();
   model.layers = spec.layers();
+  model.length = spec.length();
   return absl::OkStatus();
 }
 

@@ -1,5 +1,5 @@
-// Written by tools/peer/dot_product_attention.py with PyTorch 2.15.0: scaled dot-product attention in f64, forward and
-// backward.
+// Written by tools/peer/golden/dot_product_attention.py with PyTorch 2.15.0: scaled dot-product attention in f64,
+// forward and backward.
 #ifndef PARTITA_TESTS_OPS_HOST_PYTORCH_DOT_PRODUCT_ATTENTION_H_
 #define PARTITA_TESTS_OPS_HOST_PYTORCH_DOT_PRODUCT_ATTENTION_H_
 

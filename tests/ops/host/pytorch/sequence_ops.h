@@ -1,4 +1,4 @@
-// Written by tools/peer/sequence_ops.py with PyTorch 2.13.0: smaller ops of sequence models in f64.
+// Written by tools/peer/golden/sequence_ops.py with PyTorch 2.13.0: smaller ops of sequence models in f64.
 #ifndef PARTITA_TESTS_OPS_HOST_PYTORCH_SEQUENCE_OPS_H_
 #define PARTITA_TESTS_OPS_HOST_PYTORCH_SEQUENCE_OPS_H_
 

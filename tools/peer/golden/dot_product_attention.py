@@ -1,6 +1,6 @@
 """Runs torch.nn.functional.scaled_dot_product_attention in f64 and writes the numbers beside which the tests hold ours:
 
-  ~/.cache/partita/peer/bin/python tools/peer/dot_product_attention.py > tests/ops/host/pytorch/dot_product_attention.h
+  ~/.cache/partita/peer/bin/python tools/peer/golden/dot_product_attention.py > tests/ops/host/pytorch/dot_product_attention.h
 
 PyTorch has heads before positions, and keys behind a sequence's end are masked by an operand."""
 import torch
@@ -52,7 +52,7 @@ def run(seed, groups, causal, scale, lengths, bias_shape, hidden):
 def main():
     version = torch.__version__.split("+")[0]
     print(f"""\
-// Written by tools/peer/dot_product_attention.py with PyTorch {version}: scaled dot-product attention in f64, forward and
+// Written by tools/peer/golden/dot_product_attention.py with PyTorch {version}: scaled dot-product attention in f64, forward and
 // backward.
 #ifndef PARTITA_TESTS_OPS_HOST_PYTORCH_DOT_PRODUCT_ATTENTION_H_
 #define PARTITA_TESTS_OPS_HOST_PYTORCH_DOT_PRODUCT_ATTENTION_H_

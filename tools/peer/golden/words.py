@@ -1,6 +1,6 @@
 """Trains a small model of words in f64 with PyTorch and writes the numbers beside which the tests hold ours:
 
-  ~/.cache/partita/peer/bin/python tools/peer/words.py > tests/gradients/pytorch_words.h
+  ~/.cache/partita/peer/bin/python tools/peer/golden/words.py > tests/gradients/pytorch_words.h
 
 A table with a padding row, a product, a smoothed loss over the places that are no padding; the table's gradients are
 dense or sparse. What it begins with and reads are the formulas that the header repeats."""
@@ -58,7 +58,7 @@ def numbers(values):
 def main():
     version = torch.__version__.split("+")[0]
     print(f"""\
-// Written by tools/peer/words.py with PyTorch {version}: losses of {STEPS} steps in f64, and what was trained behind them.
+// Written by tools/peer/golden/words.py with PyTorch {version}: losses of {STEPS} steps in f64, and what was trained behind them.
 #ifndef PARTITA_TESTS_GRADIENTS_PYTORCH_WORDS_H_
 #define PARTITA_TESTS_GRADIENTS_PYTORCH_WORDS_H_
 

@@ -1,6 +1,6 @@
 """Runs smaller ops of sequence models in PyTorch, in f64, and writes the numbers beside which the tests hold ours:
 
-  ~/.cache/partita/peer/bin/python tools/peer/sequence_ops.py > tests/ops/host/pytorch/sequence_ops.h
+  PYTHONPATH=tools/peer ~/.cache/partita/peer/bin/python tools/peer/golden/sequence_ops.py > tests/ops/host/pytorch/sequence_ops.h
 
 The sampled softmax is that of sequences.BigLstm, from the rows of a layer to its gradients of everything that it reads;
 two of the labels are drawn as well. Tanh, a transpose and batched products come with their gradients."""
@@ -61,7 +61,7 @@ def main():
     generator = torch.Generator().manual_seed(1)
     integers = lambda values: "{" + ", ".join(map(str, values)) + "}"
     print(f"""\
-// Written by tools/peer/sequence_ops.py with PyTorch {version}: smaller ops of sequence models in f64.
+// Written by tools/peer/golden/sequence_ops.py with PyTorch {version}: smaller ops of sequence models in f64.
 #ifndef PARTITA_TESTS_OPS_HOST_PYTORCH_SEQUENCE_OPS_H_
 #define PARTITA_TESTS_OPS_HOST_PYTORCH_SEQUENCE_OPS_H_
 

@@ -1,6 +1,6 @@
 """Runs attention with a normalised scorer in PyTorch, in f64, and writes the numbers beside which the tests hold ours:
 
-  ~/.cache/partita/peer/bin/python tools/peer/attention.py > tests/ops/host/pytorch_attention.h
+  ~/.cache/partita/peer/bin/python tools/peer/golden/attention.py > tests/ops/host/pytorch_attention.h
 
 Every unit of every score lies in memory here, as in PyTorch's own models; places behind a sequence's end are masked."""
 import torch
@@ -38,7 +38,7 @@ def run(seed, lengths):
 def main():
     version = torch.__version__.split("+")[0]
     print(f"""\
-// Written by tools/peer/attention.py with PyTorch {version}: attention with a normalised scorer in f64, forward and
+// Written by tools/peer/golden/attention.py with PyTorch {version}: attention with a normalised scorer in f64, forward and
 // backward.
 #ifndef PARTITA_TESTS_OPS_HOST_PYTORCH_ATTENTION_H_
 #define PARTITA_TESTS_OPS_HOST_PYTORCH_ATTENTION_H_

@@ -1,6 +1,6 @@
 """Runs PyTorch's LSTM in f64 on a few sequences and writes the numbers beside which the tests hold ours:
 
-  ~/.cache/partita/peer/bin/python tools/peer/lstm.py > tests/ops/host/pytorch_lstm.h
+  ~/.cache/partita/peer/bin/python tools/peer/golden/lstm.py > tests/ops/host/pytorch_lstm.h
 
 What each place adds by itself goes in as the input, of which the input's weights are the identity. A sequence at a
 time, turned by hand where the last place is the first, so that lengths need no padding."""
@@ -80,7 +80,7 @@ def numbers(values):
 def main():
     version = torch.__version__.split("+")[0]
     print(f"""\
-// Written by tools/peer/lstm.py with PyTorch {version}: an LSTM in f64, {SAMPLES} sequences of {PLACES} places,
+// Written by tools/peer/golden/lstm.py with PyTorch {version}: an LSTM in f64, {SAMPLES} sequences of {PLACES} places,
 // {UNITS} units, forward and backward. What is absent is empty.
 #ifndef PARTITA_TESTS_OPS_HOST_PYTORCH_LSTM_H_
 #define PARTITA_TESTS_OPS_HOST_PYTORCH_LSTM_H_

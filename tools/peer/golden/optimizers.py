@@ -1,6 +1,6 @@
 """Follows PyTorch's optimizers for 50 steps in f64 and writes the numbers beside which the tests hold ours:
 
-  ~/.cache/partita/peer/bin/python tools/peer/optimizers.py > tests/ops/host/pytorch_optimizers.h
+  ~/.cache/partita/peer/bin/python tools/peer/golden/optimizers.py > tests/ops/host/pytorch_optimizers.h
 
 Gradients are those of a slope and a push that differs from step to step, multiplied by min(1, largest norm / norm)."""
 import torch
@@ -61,7 +61,7 @@ def numbers(values):
 def main():
     version = torch.__version__.split("+")[0]
     print(f"""\
-// Written by tools/peer/optimizers.py with PyTorch {version}: a parameter in f64 after some of {STEPS} steps.
+// Written by tools/peer/golden/optimizers.py with PyTorch {version}: a parameter in f64 after some of {STEPS} steps.
 #ifndef PARTITA_TESTS_OPS_HOST_PYTORCH_OPTIMIZERS_H_
 #define PARTITA_TESTS_OPS_HOST_PYTORCH_OPTIMIZERS_H_
 

@@ -1,7 +1,7 @@
 """Trains a linear classifier in f64 with PyTorch's cross_entropy, which ignores a label, and writes the numbers beside
 which the tests hold ours:
 
-  ~/.cache/partita/peer/bin/python tools/peer/ignored_labels.py > tests/gradients/pytorch_ignored_labels.h
+  ~/.cache/partita/peer/bin/python tools/peer/golden/ignored_labels.py > tests/gradients/pytorch_ignored_labels.h
 
 What it begins with and reads are the formulas that the header repeats."""
 import torch
@@ -60,7 +60,7 @@ def main():
     version = torch.__version__.split("+")[0]
     loss, gradient = of_ignored_rows_alone()
     print(f"""\
-// Written by tools/peer/ignored_labels.py with PyTorch {version}: {STEPS} steps in f64 of a loss that ignores a label. Of a
+// Written by tools/peer/golden/ignored_labels.py with PyTorch {version}: {STEPS} steps in f64 of a loss that ignores a label. Of a
 // batch that has no other label the loss is {loss} and the largest gradient {gradient}.
 #ifndef PARTITA_TESTS_GRADIENTS_PYTORCH_IGNORED_LABELS_H_
 #define PARTITA_TESTS_GRADIENTS_PYTORCH_IGNORED_LABELS_H_

@@ -1,7 +1,7 @@
 """Scores small corpora with sacreBLEU and writes the numbers beside which the tests hold ours:
 
   python3 -m venv SOMEWHERE && SOMEWHERE/bin/pip install sacrebleu==2.6.0
-  SOMEWHERE/bin/python tools/peer/bleu.py tests/runtime/scores
+  SOMEWHERE/bin/python tools/peer/golden/bleu.py tests/runtime/scores
   clang-format -i tests/runtime/scores/sacrebleu_*.h
 
 Lines have what tokenizers tell apart: punctuation between digits and not, entities, quotes and symbols of several
@@ -90,7 +90,7 @@ def write(folder, name, what, includes, types, lines):
     guard = f"PARTITA_TESTS_RUNTIME_SCORES_{name.upper()}_H_"
     with open(os.path.join(folder, name + ".h"), "w", encoding="utf-8") as file:
         file.write(f"""\
-// Written by tools/peer/bleu.py with sacreBLEU {sacrebleu.__version__}: {what}.
+// Written by tools/peer/golden/bleu.py with sacreBLEU {sacrebleu.__version__}: {what}.
 #ifndef {guard}
 #define {guard}
 

@@ -1,6 +1,6 @@
 """Writes what torchvision's networks compute in one training step in f64, beside which the tests hold ours:
 
-  ~/.cache/partita/peer/bin/python tools/peer/torchvision_step.py > tests/tools/models/torchvision_step.h
+  ~/.cache/partita/peer/bin/python tools/peer/golden/torchvision_step.py > tests/tools/models/torchvision_step.h
 
 Parameters and images are the formulas that the header repeats. Of each parameter's gradient it has the norm and the
 product with a tensor of that formula, in the layout of our parameter. There is no dropout and no stochastic depth."""
@@ -103,7 +103,7 @@ def main():
     torch.manual_seed(1)
     version = torch.__version__.split("+")[0], torchvision.__version__.split("+")[0]
     print(f"""\
-// Written by tools/peer/torchvision_step.py with PyTorch {version[0]} and torchvision {version[1]}: the loss of a step
+// Written by tools/peer/golden/torchvision_step.py with PyTorch {version[0]} and torchvision {version[1]}: the loss of a step
 // in f64, and of each gradient its norm and its product with a tensor.
 #ifndef PARTITA_TESTS_TOOLS_MODELS_TORCHVISION_STEP_H_
 #define PARTITA_TESTS_TOOLS_MODELS_TORCHVISION_STEP_H_
