@@ -320,7 +320,8 @@ class Bert(PackageNetwork):
 
     def batches(self, count, batch):
         shape = (count, batch, self.settings["length"])
-        words, labels = (torch.randint(self.settings["vocabulary"], shape) for _ in range(2))
+        # Word 0 is padding, whose row of the table has no gradient here.
+        words, labels = (torch.randint(1, self.settings["vocabulary"], shape) for _ in range(2))
         counts = torch.rand(shape) >= 0.25
         counts[..., 0] = True
         fields = {"ids": words, "segments": torch.randint(2, shape), "labels": torch.where(counts, labels, -100)}
@@ -366,7 +367,7 @@ class T5(PackageNetwork):
         return self.module(input_ids=source, decoder_input_ids=ids, labels=targets).loss
 
     def training_of(self, batch):
-        return {"rate": 1e-3, "clip_norm": 1.0}
+        return {"rate": 1e-3, "decay": 0.01, "clip_norm": 1.0}
 
 
 NETWORKS = {"bert-base": Bert, "t5-small": T5, "swin-t": SwinTiny, "convnext-tiny": ConvNextTiny, "unet": OfPixels}
