@@ -29,22 +29,54 @@ constexpr size_t kMostReasons = 20;
 
 bool IsOnnx(const std::string& path) { return HasEnding(path, ".onnx"); }
 
+// By an op in place, or by one that takes a tensor for its result (out=).
 std::string Written(const torch_export::Node& node) {
-  return IsInPlace(node.target) ? OptionalTensorOf(node, "self") : std::string();
+  return OptionalTensorOf(node, IsInPlace(node.target) ? "self" : "out");
+}
+
+// Whether the result may share the memory of what the op reads.
+bool IsView(const torch_export::Node& node) {
+  static const auto& views = *new std::set<std::string>{"_unsafe_view", "adjoint",
+                                                        "alias",        "as_strided",
+                                                        "atleast_1d",   "atleast_2d",
+                                                        "atleast_3d",   "broadcast_to",
+                                                        "chunk",        "contiguous",
+                                                        "detach",       "diagonal",
+                                                        "dsplit",       "expand",
+                                                        "expand_as",    "flatten",
+                                                        "hsplit",       "mH",
+                                                        "mT",           "matrix_H",
+                                                        "moveaxis",     "movedim",
+                                                        "narrow",       "numpy_T",
+                                                        "permute",      "positive",
+                                                        "ravel",        "real",
+                                                        "reshape",      "reshape_as",
+                                                        "select",       "slice",
+                                                        "split",        "split_with_sizes",
+                                                        "squeeze",      "swapaxes",
+                                                        "swapdims",     "t",
+                                                        "tensor_split", "to",
+                                                        "transpose",    "type_as",
+                                                        "unbind",       "unflatten",
+                                                        "unfold",       "unsafe_chunk",
+                                                        "unsafe_split", "unsqueeze",
+                                                        "view",         "view_as",
+                                                        "vsplit"};
+  const std::string op = OpOf(node.target);
+  const bool drops = SwitchOf(node, "train", true) && NumberOf(node, "p", 0.5) != 0;
+  return views.contains(op) || (op.ends_with("dropout") && !drops);
+}
+
+std::string Viewed(const torch_export::Node& node) {
+  const std::string self = OptionalTensorOf(node, "self");
+  return self.empty() ? OptionalTensorOf(node, "input") : self;
 }
 
 // By name of a value: the value whose memory it shares, as views and results of writes do; itself if it has its own.
 std::map<std::string, std::string> RootsOf(const ExportedProgram& program) {
-  constexpr const char* kViews[] = {
-      "view",      "slice",       "select",    "transpose",  "permute",          "t",       "expand",
-      "unbind",    "split",       "chunk",     "alias",      "unsqueeze",        "squeeze", "flatten",
-      "reshape",   "detach",      "unflatten", "contiguous", "split_with_sizes", "to",      "mT",
-      "numpy_T",   "movedim",     "moveaxis",  "swapaxes",   "swapdims",         "narrow",  "view_as",
-      "expand_as", "_unsafe_view"};
   std::map<std::string, std::string> roots;
   for (const torch_export::Node& node : program.nodes) {
-    const bool views = std::ranges::find(kViews, OpOf(node.target)) != std::end(kViews) || IsInPlace(node.target);
-    const std::string self = views ? OptionalTensorOf(node, "self") : std::string();
+    const std::string self = IsView(node) ? Viewed(node) : Written(node);
     const auto root = roots.find(self);
     for (const std::string& output : node.outputs) {
       roots[output] = self.empty() ? output : root == roots.end() ? self : root->second;
@@ -267,19 +299,29 @@ absl::Status TranslateAt(const Memory& memory, size_t i, const torch_export::Nod
   return absl::OkStatus();
 }
 
-// A spectral norm in training reads its vector v and writes u and v, which torch.export leaves out; one in evaluation
+absl::Status IsSpectralNorm(const ExportedProgram& program, const std::string& buffer) {
+  return InvalidArgument(
+      "{}: a spectral norm changes its buffer {} in each step, which is not done here; call eval() of the module's "
+      "parametrizations before the export (of the module itself, for torch.nn.utils.spectral_norm): they keep their "
+      "buffers then",
+      program.path, Quoted(buffer));
+}
+
+// Of the two vectors of a spectral norm the other one; "": the buffer is none of them.
+std::string OtherVector(const std::string& buffer) {
+  if (!buffer.ends_with("_u") && !buffer.ends_with("_v")) return "";
+  return buffer.substr(0, buffer.size() - 1) + (buffer.back() == 'u' ? 'v' : 'u');
+}
+
+// A spectral norm in training reads its vector v and writes u and v, which some exports leave out; one in evaluation
 // reads both. `buffers`: names in the module, by value.
 absl::Status CheckSpectralNorms(const ExportedProgram& program, const std::map<std::string, std::string>& buffers,
                                 const std::set<std::string>& read) {
   for (const auto& [name, target] : buffers) {
     if (!target.ends_with("_v") || !read.contains(name)) continue;
-    const std::string other = target.substr(0, target.size() - 1) + "u";
-    const auto pair = std::ranges::find(buffers, other, [](const auto& buffer) { return buffer.second; });
+    const auto pair = std::ranges::find(buffers, OtherVector(target), [](const auto& buffer) { return buffer.second; });
     if (pair == buffers.end() || read.contains(pair->first)) continue;
-    return InvalidArgument(
-        "{}: a spectral norm changes its buffer {} in each step, which the exported program does not; call eval() of "
-        "the module's parametrizations before the export: they keep their buffers then",
-        program.path, Quoted(other));
+    return IsSpectralNorm(program, pair->second);
   }
   return absl::OkStatus();
 }
@@ -312,6 +354,10 @@ absl::Status CheckBuffers(const ExportedProgram& program, const std::vector<bool
     const auto meta = program.tensors.find(buffer->first);
     const bool counts = meta != program.tensors.end() && !IsFloat(meta->second.type);
     if (counts && !read.contains(buffer->first)) continue;
+    const auto names = [](const auto& one) { return one.second; };
+    if (std::ranges::find(buffers, OtherVector(buffer->second), names) != buffers.end()) {
+      return IsSpectralNorm(program, buffer->second);
+    }
     return InvalidArgument(
         "{}: {}: it writes into the buffer {}; the only ones that training changes are running "
         "statistics of batch norms",

@@ -167,7 +167,7 @@ Constants::Constants(const ExportedProgram& program, const std::vector<bool>& ne
   for (size_t i = 0; i < program.nodes.size(); ++i) {
     if (!needed[i]) continue;
     const Node& node = program.nodes[i];
-    if (IsInPlace(node.target)) changed.insert(OptionalTensorOf(node, "self"));
+    changed.insert(OptionalTensorOf(node, IsInPlace(node.target) ? "self" : "out"));
     for (const char* const statistic : {"running_mean", "running_var"}) {
       changed.insert(OptionalTensorOf(node, statistic));
     }

@@ -192,6 +192,7 @@ absl::StatusOr<std::vector<Constant>> Evaluation::Run() {
     }
     return OfTwo(Binaries().at(op_));
   };
+  if (!OptionalTensorOf(node_, "out").empty()) return InvalidArgument("it writes into a constant (out=)");
   ASSIGN_OR_RETURN(Constant result, evaluate());
   if (IsInPlace(node_.target)) {
     ASSIGN_OR_RETURN(result, Written(result));

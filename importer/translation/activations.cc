@@ -127,7 +127,12 @@ absl::Status Power(Translator& translator, const Node& node) {
       return absl::OkStatus();
     }
     const Pair pair = f.Kept([&] { return PairOf(translator, self, exponent, node.outputs[0]); });
-    std::string power = f.Result("exp", {f("mul", {pair.y.node, f("log", {pair.x.node})})});
+    // 0 to a power is 0, and to the power 0 it is 1; PyTorch's gradients are 0 there, but by x to the power 1.
+    const std::string is_zero = f.Compared("eq", pair.x.node, f.Number(0, pair.x.node));
+    const std::string is_finite = f("mul", {is_zero, f.Compared("ge", pair.y.node, f.Number(0, pair.y.node))});
+    const std::string base = f("add", {pair.x.node, is_finite});
+    const std::string vanishes = f("mul", {is_zero, f.Compared("gt", pair.y.node, f.Number(0, pair.y.node))});
+    std::string power = f("masked", {f("exp", {f("mul", {pair.y.node, f("log", {base})})}), f.Without(vanishes)});
     RETURN_IF_ERROR(f.status());
     translator.Bind(node.outputs[0], {std::move(power), pair.order});
     return absl::OkStatus();
@@ -178,12 +183,17 @@ absl::Status Absolute(Translator& translator, const Node& node) {
   return Made(translator, node, [](Formula& f, const std::string& x) { return f.Magnitude(x); });
 }
 
-// log(1 + exp(beta x)) / beta.
+// log(1 + exp(beta x)) / beta, and x where beta x is above the threshold. Above 20, PyTorch's default, f64 hardly tells
+// the two apart.
 absl::Status Softplus(Translator& translator, const Node& node) {
-  const double beta = NumberOf(node, "beta", 1);
+  constexpr double kAlmostSame = 20;
+  const double beta = NumberOf(node, "beta", 1), threshold = NumberOf(node, "threshold", kAlmostSame);
   if (beta == 0) return InvalidArgument("a softplus with beta 0");
-  return Made(translator, node,
-              [&](Formula& f, const std::string& x) { return f.Times(f.Softplus(f.Times(x, beta)), 1 / beta); });
+  return Made(translator, node, [&](Formula& f, const std::string& x) {
+    const std::string scaled = f.Times(x, beta), curve = f.Times(f.Softplus(scaled), 1 / beta);
+    if (threshold >= kAlmostSame) return curve;
+    return f.Chosen(f.Compared("gt", scaled, f.Number(threshold, scaled)), x, curve);
+  });
 }
 
 // scale (max(x, 0) + alpha (exp(min(x, 0)) - 1)); of celu exp(min(x, 0) / alpha).
@@ -222,11 +232,11 @@ absl::Status Threshold(Translator& translator, const Node& node) {
   });
 }
 
-// x - min(max(x, -lambda), lambda).
+// max(x - lambda, 0) - max(-x - lambda, 0).
 absl::Status SoftShrink(Translator& translator, const Node& node) {
   const double lambda = NumberOf(node, "lambd", 0.5);
   return Made(translator, node, [&](Formula& f, const std::string& x) {
-    return f.Result("sub", {x, f.Clamped(x, -lambda, lambda)});
+    return f.Result("sub", {f("relu", {f.Plus(x, -lambda)}), f("relu", {f.Plus(f.Negative(x), -lambda)})});
   });
 }
 
@@ -336,6 +346,7 @@ void AddActivations(Translations& translations) {
                        {"softshrink", SoftShrink},
                        {"prelu", PRelu},
                        {"sign", Sign},
+                       {"sgn", Sign},
                        {"nan_to_num", WithoutNaN}});
 }
 

@@ -33,13 +33,17 @@ std::string Formula::Plus(const std::string& x, double number) {
 }
 
 std::string Formula::Clamped(std::string x, double least, double most) {
-  const auto at_least = [this](const std::string& y, double number) {
-    return number == 0 ? (*this)("relu", {y}) : (*this)("maximum", {y, Number(number, y)});
+  // A maximum would give a number at a bound half its gradient. NaN is beyond no bound, and stays.
+  const auto bounded = [&](double bound, bool below) {
+    const std::string number = Number(bound, x);
+    const std::string beyond = below ? Compared("ge", number, x) : Compared("ge", x, number);
+    return (*this)("add", {(*this)("masked", {x, Without(beyond)}), Times(beyond, bound)});
   };
   if (least == 0 && most == 6) return (*this)("relu6", {x});
-  if (!std::isinf(least)) x = at_least(x, least);
-  if (std::isinf(most)) return x;
-  return Negative(at_least(Negative(x), -most));
+  if (least > most) least = most;
+  if (!std::isinf(least)) x = least == 0 ? (*this)("relu", {x}) : bounded(least, true);
+  if (!std::isinf(most)) x = most == 0 ? Negative((*this)("relu", {Negative(x)})) : bounded(most, false);
+  return x;
 }
 
 std::string Formula::Truncated(const std::string& x) {
@@ -58,7 +62,8 @@ std::string Formula::Raised(const std::string& x, double exponent) {
 }
 
 std::string Formula::Softplus(const std::string& x) {
-  return (*this)("add", {(*this)("relu", {x}), (*this)("log1p", {(*this)("exp", {Negative(Magnitude(x))})})});
+  const std::string positive = (*this)("maximum", {x, Number(0, x)});  // whose derivative at 0 is 1/2, that of all
+  return (*this)("add", {positive, (*this)("log1p", {(*this)("exp", {Negative(Magnitude(x))})})});
 }
 
 std::string Formula::Truth(const std::string& x) {

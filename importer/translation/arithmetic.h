@@ -34,7 +34,7 @@ class Formula {
   std::string Negative(const std::string& x) { return Times(x, -1); }
   std::string Without(const std::string& x) { return Plus(Negative(x), 1); }
   std::string Magnitude(const std::string& x) { return (*this)("maximum", {x, Negative(x)}); }
-  // min(max(x, least), most); infinite bounds are none.
+  // min(max(x, least), most), without a gradient at a bound; infinite bounds are none.
   std::string Clamped(std::string x, double least, double most);
   // The whole number nearest to x towards 0.
   std::string Truncated(const std::string& x);

@@ -111,7 +111,13 @@ absl::Status Subtract(Translator& translator, const Node& node) {
   return OfNumber(translator, node, 1, -NumberOf(node, "other", 0) * NumberOf(node, "alpha", 1));
 }
 absl::Status SubtractFrom(Translator& translator, const Node& node) {
-  if (!IsNumber(node, "other")) return InvalidArgument("rsub of two tensors");
+  if (!IsNumber(node, "other")) {
+    Formula f(translator, node.outputs[0]);
+    const Pair pair = f.Kept([&] {
+      return PairOf(translator, OptionalTensorOf(node, "self"), OptionalTensorOf(node, "other"), node.outputs[0]);
+    });
+    return Bound(f, f.Result("sub", {pair.y.node, f.Times(pair.x.node, NumberOf(node, "alpha", 1))}), pair.order);
+  }
   if (IsOfBatch(node, "other")) {
     RETURN_IF_ERROR(CheckFixed(node, "alpha"));
     return Made(translator, node, [&](Formula& f, const std::string& x) {

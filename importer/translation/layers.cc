@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "importer/translation/arithmetic.h"
 #include "importer/translation/moves.h"
 #include "importer/translation/translations.h"
 #include "runtime/base/status.h"
@@ -57,15 +58,26 @@ absl::Status Linear(Translator& translator, const Node& node) {
   return absl::OkStatus();
 }
 
+// beta self + alpha mat1 mat2.
 absl::Status AddedProduct(Translator& translator, const Node& node) {
-  if (NumberOf(node, "beta", 1) != 1 || NumberOf(node, "alpha", 1) != 1) return InvalidArgument("factors other than 1");
+  const std::string& name = node.outputs[0];
+  const double beta = NumberOf(node, "beta", 1), alpha = NumberOf(node, "alpha", 1);
   ASSIGN_OR_RETURN(const std::string bias, TensorOf(node, "self"));
   ASSIGN_OR_RETURN(const std::string left, TensorOf(node, "mat1"));
   ASSIGN_OR_RETURN(const std::string right, TensorOf(node, "mat2"));
-  if (translator.SizesOf(bias).size() != 1) return InvalidArgument("its first operand is no vector");
+  const bool biased = beta == 1 && alpha == 1 && translator.SizesOf(bias).size() == 1;
   ASSIGN_OR_RETURN(const Imported x, translator.Get(left));
-  ASSIGN_OR_RETURN(Imported y, TimesMatrix(translator, x, right, false, bias, node.outputs[0]));
-  translator.Bind(node.outputs[0], std::move(y));
+  ASSIGN_OR_RETURN(Imported y, TimesMatrix(translator, x, right, false, biased ? bias : "", name));
+  if (!biased) {
+    Formula f(translator, name);
+    y.node = f.Times(y.node, alpha);
+    if (beta != 0) {
+      const Imported added = f.Kept([&] { return translator.Get(bias); });
+      y.node = f("add", {y.node, f.Times(f.Lifted(added, y.order), beta)});
+    }
+    RETURN_IF_ERROR(f.status());
+  }
+  translator.Bind(name, std::move(y));
   return absl::OkStatus();
 }
 
@@ -149,11 +161,15 @@ absl::Status Convolution1d(Translator& translator, const Node& node) {
   ASSIGN_OR_RETURN(const std::string kernels, translator.Add(name + ".kernel", "reshape", {w.node},
                                                              {{"shape", Shape{kernel[0], 1, kernel[1], kernel[2]}}}));
   const int64_t stride = RepeatedOf(node, "stride", {1}, 1)[0], dilation = RepeatedOf(node, "dilation", {1}, 1)[0];
-  const auto found = node.arguments.find("padding");
-  if (found != node.arguments.end() && std::holds_alternative<std::string>(found->second)) {
-    return InvalidArgument("padding is a word");
+  IntList padding = PaddingAround(node, 1);
+  if (const auto found = node.arguments.find("padding"); found != node.arguments.end()) {
+    const auto* const word = std::get_if<std::string>(&found->second);
+    if (word != nullptr && *word != "valid" && *word != "same") return InvalidArgument("padding is {}", *word);
+    if (word != nullptr && *word == "same") {
+      const int64_t whole = dilation * (kernel[1] - 1);
+      padding = IntList{whole / 2, whole - whole / 2};
+    }
   }
-  const IntList padding = PaddingAround(node, 1);
   ASSIGN_OR_RETURN(row, translator.Add(name + ".conv2d", "conv2d", {row, kernels},
                                        {{"stride", IntList{1, stride}},
                                         {"padding", IntList{0, 0, padding[0], padding[1]}},
@@ -420,11 +436,25 @@ absl::Status Embedding(Translator& translator, const Node& node) {
   }
   ASSIGN_OR_RETURN(Imported ids, translator.Get(indices));
   ASSIGN_OR_RETURN(ids, translator.In(ids, InOrder(ids.rank()), name));
+  Shape whole = translator.ShapeOf(ids.node);
+  const bool joined = whole.size() > 2;  // the op takes a sequence for each sample
+  if (joined) {
+    const Shape sequences = {-1, Elements(whole) / whole[0]};
+    ASSIGN_OR_RETURN(ids.node, translator.Add(name + ".ids", "reshape", {ids.node}, {{"shape", sequences}}));
+  }
+  const auto bind = [&](std::string rows) -> absl::Status {
+    if (joined) {
+      whole[0] = -1;
+      whole.push_back(translator.ShapeOf(table.node)[1]);
+      ASSIGN_OR_RETURN(rows, translator.Add(name + ".whole", "reshape", {rows}, {{"shape", whole}}));
+    }
+    translator.Bind(name, {std::move(rows), InOrder(ids.rank() + 1)});
+    return absl::OkStatus();
+  };
   const int64_t padding = IntegerOf(node, "padding_idx", -1);
   if (padding < 0) {
     ASSIGN_OR_RETURN(std::string rows, translator.Add(name, "embedding", {table.node, ids.node}));
-    translator.Bind(name, {std::move(rows), InOrder(ids.rank() + 1)});
-    return absl::OkStatus();
+    return bind(std::move(rows));
   }
   // PyTorch reads the row of padding_idx as any other, and drops its gradient: here that row is zeros, to which it is
   // added where it was read.
@@ -441,8 +471,7 @@ absl::Status Embedding(Translator& translator, const Node& node) {
   ASSIGN_OR_RETURN(pads, translator.Add(name + ".padded", "embedding", {pads, ids.node}));
   ASSIGN_OR_RETURN(row, translator.Add(name + ".at_padding", "mul", {pads, row}));
   ASSIGN_OR_RETURN(rows, translator.Add(name, "add", {rows, row}));
-  translator.Bind(name, {std::move(rows), InOrder(ids.rank() + 1)});
-  return absl::OkStatus();
+  return bind(std::move(rows));
 }
 
 // Sums or means of rows, of bags that are equally long: bag i begins at i times their length.

@@ -167,6 +167,8 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"functions/batch", 1, 1}, Case{"functions/batch", 3, 1}, Case{"functions/batch", 1, 2},
         Case{"functions/contrast", 1, 1}, Case{"functions/contrast", 2, 1}, Case{"functions/contrast", 1, 2},
         Case{"functions/contrast", 1, 1, "", "wide"}, Case{"functions/contrast", 2, 1, "", "wide"},
+        Case{"functions/places", 1, 1}, Case{"functions/places", 2, 1}, Case{"functions/places", 1, 2},
+        Case{"functions/edges", 1, 1}, Case{"functions/edges", 2, 1}, Case{"functions/edges", 1, 2},
         Case{"functions/ordered", 1, 1}, Case{"functions/ordered", 2, 1}, Case{"functions/ordered", 1, 2},
         Case{"functions/products", 1, 1}, Case{"functions/products", 3, 1}, Case{"functions/products", 1, 2},
         Case{"patterns/places", 1, 1}, Case{"patterns/places", 2, 1}, Case{"patterns/places", 1, 2},
@@ -294,10 +296,27 @@ TEST(ImportedGraphs, MoveLittle) {
 }
 
 TEST(ImportedGraphs, FitAnyBatch) {
-  for (const char* const name :
-       {"activations", "residual", "blocks", "windows", "transformer", "language", "masked", "sizes", "statistics",
-        "padded", "functions/elements", "functions/chosen", "functions/classes", "functions/numbers", "functions/batch",
-        "functions/contrast", "functions/ordered", "functions/products", "functions/heads"}) {
+  for (const char* const name : {"activations",
+                                 "residual",
+                                 "blocks",
+                                 "windows",
+                                 "transformer",
+                                 "language",
+                                 "masked",
+                                 "sizes",
+                                 "statistics",
+                                 "padded",
+                                 "functions/elements",
+                                 "functions/chosen",
+                                 "functions/classes",
+                                 "functions/numbers",
+                                 "functions/batch",
+                                 "functions/contrast",
+                                 "functions/ordered",
+                                 "functions/products",
+                                 "functions/heads",
+                                 "functions/edges",
+                                 "functions/places"}) {
     auto model = api::Model::FromFile(Path(std::string(name) + ".pt2"));
     ASSERT_TRUE(model.ok()) << model.error().message;
     for (const int64_t batch : {1, 3, 8}) {
@@ -423,11 +442,19 @@ TEST(ImportRefuses, WhatCannotBeTrained) {
               HasSubstr("has weights and no graph; expected a graph or an exported program"));
 }
 
+TEST(ImportRefuses, WritesIntoAViewOfWhatIsReadBehindThem) {
+  EXPECT_THAT(Refusal(Path("refused/diagonal.pt2")),
+              HasSubstr("(torch.ops.aten.fill_.Scalar of model): it writes into a tensor that is read under another"));
+}
+
 // What training here would not change.
 TEST(ImportRefuses, StatesThatTheModuleWrites) {
   EXPECT_THAT(Refusal(Path("refused/averaging.pt2")), HasSubstr("it writes into the buffer 'model.center'"));
   EXPECT_THAT(Refusal(Path("refused/reading.pt2")), HasSubstr("reads the running statistic 'model.norm.running_mean'"));
   EXPECT_THAT(Refusal(Path("refused/instance.pt2")), HasSubstr("an instance norm with running statistics"));
+  EXPECT_THAT(Refusal(Path("refused/spectral.pt2")),
+              HasSubstr("a spectral norm changes its buffer 'model.parametrizations.weight.0._u' in each step"));
+  EXPECT_OK(ImportModel(Path("refused/spectral_evaluation.pt2"), Ops()).status());
 }
 
 // Multiples of the batch's size are counted; others are no numbers of a graph that fits every batch.

@@ -523,6 +523,62 @@ def several(logits, label):
     return nll + parts + F.l1_loss(logits, target) + F.huber_loss(logits, target, delta=0.8, reduction="sum") / 30
 
 
+class Edges(nn.Module):
+    """Whole numbers, at which functions bend and bounds lie."""
+
+    def __init__(self):
+        super().__init__()
+        self.scale, self.shift, self.head = nn.Parameter(torch.ones(6)), nn.Parameter(torch.zeros(6)), nn.Linear(6, 7)
+        self.row = nn.Conv1d(1, 1, 4, padding="same")
+
+    def forward(self, x):
+        x = torch.round(x) * self.scale + self.shift
+        low, high = torch.zeros(6, dtype=x.dtype), torch.ones(6, dtype=x.dtype)
+        y = x.clamp(-1, 1) + 2 * x.clamp(min=0) + 3 * x.clamp(max=1) + x.clamp(0, 6) * x.clamp(low, high)
+        y = y + F.hardtanh(x) * F.relu6(x + 1) + F.softshrink(x, 1) + x.clamp(low, low + 2 * self.shift + 2)
+        y = y + F.softplus(x) + F.softplus(x, beta=2, threshold=1) + F.logsigmoid(x) * F.mish(x)
+        y = y + torch.relu(x) ** torch.tensor([1, 2, 3, 2.5, 1.5, 2], dtype=x.dtype)
+        y = self.row(0.1 * torch.rsub(y, torch.sgn(x) * x, alpha=-1).unsqueeze(1)).squeeze(1)
+        weight = self.head.weight.t()
+        return torch.addmm(torch.addmm(self.head.bias, y, weight, beta=0.5, alpha=2), y * y, weight, alpha=0.5)
+
+
+class Places(nn.Module):
+    """Rows and elements at places of three and four dimensions, which the inputs say."""
+
+    def __init__(self):
+        super().__init__()
+        self.table, self.first, self.head = nn.Embedding(11, 4), nn.Linear(6, 12), nn.Linear(4, 7)
+
+    def forward(self, x):
+        values = self.first(x).view(-1, 3, 4)
+        order = values.argsort(2)
+        y = values.gather(2, order) * torch.arange(1, 5) + values.gather(1, order[:, [2, 0, 1]] % 3)
+        both = torch.stack([order, 2 * order + 3], 3)  # [n, 3, 4, 2]
+        return self.head((y.unsqueeze(3) * self.table(both).sum(3)).sum((1, 2)))
+
+
+def of_zeros(logits, label):
+    """Losses of logits that are 0, as those of a head that begins with zeros."""
+    zeros, share = logits - logits.detach(), torch.softmax(logits.detach(), 1)
+    loss = F.binary_cross_entropy_with_logits(zeros, share) + F.soft_margin_loss(zeros, 2 * share.round() - 1)
+    return loss + F.cross_entropy(logits, label)
+
+
+class Emptied(nn.Module):
+    """Writes into the diagonal of what it reads behind that."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(4, 4)
+
+    def forward(self, x):
+        y = self.linear(x)
+        scores = y.unsqueeze(1) * y.unsqueeze(2)
+        scores.diagonal(dim1=1, dim2=2).fill_(0)
+        return scores.sum(1)
+
+
 def saturated(both, label):
     logits, y = both
     sure = F.binary_cross_entropy(torch.clamp(0.5 + 1.3 * y, 0, 1), torch.full_like(y, 0.75))  # of 0 and of 1 too
@@ -786,6 +842,13 @@ def main():
     make("functions/ordered", Ordered, with_margins, rows, label)
     make("functions/products", Products, classes, rows, label)
     make("functions/heads", Heads, turned, rows, torch.randint(0, 7, (BATCH, 3)))
+    make("functions/edges", Edges, of_zeros, 1.5 * torch.randn(BATCH, 6).double(), torch.randint(0, 7, (BATCH,)))
+    make("functions/places", Places, classes, torch.randn(BATCH, 6).double(), torch.randint(0, 7, (BATCH,)))
+    export("refused/diagonal", Trained(Emptied(), F.cross_entropy), small, of_small)
+    spectral = nn.utils.parametrizations.spectral_norm(nn.Linear(4, 3))
+    export("refused/spectral", Trained(spectral, F.cross_entropy), small, of_small)
+    spectral.parametrizations.eval()
+    export("refused/spectral_evaluation", Trained(spectral, F.cross_entropy), small, of_small)
 
 
 if __name__ == "__main__":
