@@ -263,7 +263,7 @@ absl::StatusOr<MappedWeights> TakeWeights(const SafetensorsFile& file, const Gra
 }
 
 absl::Status SaveUnderMap(const SafetensorsFile& trained, const Graph& graph, const NameMap& map,
-                          const std::string& path) {
+                          const std::string& path, const std::vector<std::string>& partial) {
   const std::map<std::string, TensorType> states = StatesOf(graph);
   const std::set<std::string> tables = TablesOf(graph);
   Tensors tensors;
@@ -273,8 +273,9 @@ absl::Status SaveUnderMap(const SafetensorsFile& trained, const Graph& graph, co
     if (tables.contains(name)) continue;
     ASSIGN_OR_RETURN(const std::optional<ForeignTensor> foreign,
                      map.Find(name, [&](const std::string& state) { return states.contains(state); }));
-    if (!foreign) return InvalidArgument("{}: state {}: the map does not name it", trained.path(), Printable(name));
     const StoredTensor* const own = trained.Find(name);
+    if ((!foreign || own == nullptr) && MatchesOne(partial, name)) continue;
+    if (!foreign) return InvalidArgument("{}: state {}: the map does not name it", trained.path(), Printable(name));
     if (own == nullptr) return InvalidArgument("{}: has no tensor {}", trained.path(), Printable(name));
     const DType stored = own->type == StoredTypeOf(DType::kF64)   ? DType::kF64
                          : own->type == StoredTypeOf(DType::kI32) ? DType::kI32

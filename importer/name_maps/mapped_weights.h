@@ -38,9 +38,10 @@ absl::StatusOr<MappedWeights> TakeWeights(const SafetensorsFile& file, const Gra
                                           const MappingOptions& options);
 
 // Writes the states of `trained` under the map's names and in its order. kInvalidArgument: a state that `trained`
-// lacks, that the map does not name, or of another shape; a tensor of which the graph has a part alone.
+// lacks, that the map does not name, unless a pattern of `partial` matches it, or of another shape; a tensor of which
+// the graph has a part alone.
 absl::Status SaveUnderMap(const SafetensorsFile& trained, const Graph& graph, const NameMap& map,
-                          const std::string& path);
+                          const std::string& path, const std::vector<std::string>& partial = {});
 
 // Whether all tensors of the file, but what training added, are states of the graph by their names.
 bool HasNamesOf(const SafetensorsFile& file, const Graph& graph);

@@ -14,8 +14,11 @@
 #include "importer/name_maps/mapped_weights.h"
 #include "importer/saved_weights.h"
 #include "ops/registry.h"
+#include "run/beginning/foreign_weights.h"
 #include "run/host/version.h"
 #include "run/plan/training_settings.h"
+#include "run/spec/flag.h"
+#include "run/spec/spec_error.h"
 #include "run/tuning/adapters.h"
 #include "runtime/base/file_name.h"
 #include "runtime/base/number.h"
@@ -36,25 +39,27 @@ absl::Status CheckTrained(const RunSpec& spec) {
       "--optimizer-state writes that of a trained model; expected --load beside an exported program (.pt2, .onnx)");
 }
 
-// kInvalidArgument: names of another package where convert writes none.
+bool WantsAdapters(const RunSpec& spec) { return spec.model().has_lora_rank() || spec.model().has_load_adapter(); }
+
+bool WritesOnnx(const RunSpec& spec) { return HasEnding(spec.predict().output(), ".onnx"); }
+
+// FlagError: --map or --load-partial without a file, or where the output has no names to change.
 absl::Status CheckNames(const RunSpec& spec) {
-  if (spec.model().has_load_partial() && !spec.model().has_map()) {
-    return InvalidArgument(
-        "--load-partial says how train, evaluate and predict read --load; convert takes whole files");
+  RETURN_IF_ERROR(CheckForeignFlags(spec));
+  if (!LoadsForeignWeights(spec) || IsExportedProgram(spec.model().graph()) || WritesOnnx(spec)) {
+    return absl::OkStatus();
   }
-  if (!spec.model().has_map()) return absl::OkStatus();
-  if (IsExportedProgram(spec.model().graph())) {
-    return InvalidArgument("--map changes weights of a graph file; those of {} are written as its module names them",
-                           spec.model().graph());
+  if (!spec.model().has_map()) {
+    return FlagError("flag --load-partial: {} is no exported program; expected --map beside it, or --output=FILE.onnx",
+                     spec.model().graph());
   }
-  if (spec.model().has_lora_rank() || spec.model().has_load_adapter() || HasEnding(spec.predict().output(), ".onnx")) {
-    return InvalidArgument(
-        "--map writes weights (.safetensors) without adapters; expected two calls of convert, the first without --map");
+  if (WantsAdapters(spec)) {
+    return FlagError(
+        "flag --map writes weights of a graph file without adapters; expected two calls of convert, the first without "
+        "--map");
   }
   return absl::OkStatus();
 }
-
-bool WantsAdapters(const RunSpec& spec) { return spec.model().has_lora_rank() || spec.model().has_load_adapter(); }
 
 // The weights with the adapters of the flags merged into them; as they are without such flags.
 absl::StatusOr<SafetensorsFile> Merged(const RunSpec& spec, const Model& model, SafetensorsFile weights) {
@@ -72,28 +77,38 @@ absl::StatusOr<SafetensorsFile> Merged(const RunSpec& spec, const Model& model, 
   return MergeAdapters(adapted.graph, weights, &folder);
 }
 
-// The weights of --load, else those of the exported program.
-absl::StatusOr<SafetensorsFile> TrainedWeights(const RunSpec& spec, const ImportedModel& imported) {
-  if (!spec.model().has_load()) {
-    ASSIGN_OR_RETURN(SafetensorsFile own, WeightsOf(imported));
-    return Merged(spec, imported.model, std::move(own));
-  }
-  ASSIGN_OR_RETURN(SafetensorsFile loaded, LoadSafetensors(spec.model().load()));
-  return Merged(spec, imported.model, std::move(loaded));
+// The file of --load as the graph names its states; says what was taken of a file with other names.
+absl::StatusOr<SafetensorsFile> LoadedWeights(const ContextOf<RunSpec>& context, const Model& model,
+                                              const ImportedModel* imported) {
+  const std::string& path = context.spec.model().load();
+  if (!LoadsForeignWeights(context.spec)) return LoadSafetensors(path);
+  ASSIGN_OR_RETURN(MappedWeights weights, TakeForeignWeights(context.spec, model, imported));
+  for (const std::string& line : WhatWasTaken(path, weights)) context.out << line << "\n";
+  return std::move(weights.states);
 }
 
-bool WritesOnnx(const RunSpec& spec) { return HasEnding(spec.predict().output(), ".onnx"); }
+// The weights of --load, else those of the exported program.
+absl::StatusOr<SafetensorsFile> TrainedWeights(const ContextOf<RunSpec>& context, const ImportedModel& imported) {
+  if (!context.spec.model().has_load()) {
+    ASSIGN_OR_RETURN(SafetensorsFile own, WeightsOf(imported));
+    return Merged(context.spec, imported.model, std::move(own));
+  }
+  ASSIGN_OR_RETURN(SafetensorsFile loaded, LoadedWeights(context, imported.model, &imported));
+  return Merged(context.spec, imported.model, std::move(loaded));
+}
 
 // Of --load; of an exported program its own without the flag.
-absl::StatusOr<onnx_export::ReadState> StatesFor(const RunSpec& spec, const Model& model,
+absl::StatusOr<onnx_export::ReadState> StatesFor(const ContextOf<RunSpec>& context, const Model& model,
                                                  const ImportedModel* imported) {
+  const RunSpec& spec = context.spec;
   const bool averages = model.optimizer.average.has_value();
-  if (imported != nullptr && (!spec.model().has_load() || WantsAdapters(spec))) {
-    ASSIGN_OR_RETURN(SafetensorsFile weights, TrainedWeights(spec, *imported));
+  const bool changed = WantsAdapters(spec) || LoadsForeignWeights(spec);
+  if (imported != nullptr && (!spec.model().has_load() || changed)) {
+    ASSIGN_OR_RETURN(SafetensorsFile weights, TrainedWeights(context, *imported));
     return StatesOf(std::move(weights), averages);
   }
-  if (!WantsAdapters(spec)) return OpenStates(spec.model().load(), averages);
-  ASSIGN_OR_RETURN(SafetensorsFile loaded, LoadSafetensors(spec.model().load()));
+  if (!changed) return OpenStates(spec.model().load(), averages);
+  ASSIGN_OR_RETURN(SafetensorsFile loaded, LoadedWeights(context, model, nullptr));
   ASSIGN_OR_RETURN(SafetensorsFile merged, Merged(spec, model, std::move(loaded)));
   return StatesOf(std::move(merged), averages);
 }
@@ -105,7 +120,7 @@ absl::StatusOr<int> ExportAsOnnx(const ContextOf<RunSpec>& context, const Model&
   if (spec.predict().optimizer_state()) {
     return InvalidArgument("--optimizer-state is not written into an ONNX model; expected --output=FILE.safetensors");
   }
-  ASSIGN_OR_RETURN(const onnx_export::ReadState states, StatesFor(spec, model, imported));
+  ASSIGN_OR_RETURN(const onnx_export::ReadState states, StatesFor(context, model, imported));
   ASSIGN_OR_RETURN(const std::string value, PredictedValue(spec, model.graph));
   const absl::StatusOr<onnx_export::ExportedModel> exported =
       onnx_export::ExportOnnx(model, Ops(), {.value = value, .producer_version = kToolVersion, .read = states});
@@ -123,19 +138,18 @@ absl::StatusOr<int> ExportAsOnnx(const ContextOf<RunSpec>& context, const Model&
 absl::StatusOr<int> ChangeNames(const ContextOf<RunSpec>& context, const Model& model) {
   const RunSpec& spec = context.spec;
   const std::string& output = spec.predict().output();
-  ASSIGN_OR_RETURN(const NameMap names, FindNameMap(spec.model().map(), model.name));
   ASSIGN_OR_RETURN(const SafetensorsFile loaded, LoadSafetensors(spec.model().load()));
   if (HasNamesOf(loaded, model.graph)) {
-    RETURN_IF_ERROR(SaveUnderMap(loaded, model.graph, names, output));
+    ASSIGN_OR_RETURN(const NameMap names, FindNameMap(spec.model().map(), model.name));
+    std::vector<std::string> partial;
+    if (spec.model().has_load_partial()) partial = ListOf(spec.model().load_partial());
+    RETURN_IF_ERROR(SaveUnderMap(loaded, model.graph, names, output, partial));
     context.out << fmt::format("{}: the weights of {} under the names of {}\n", output, loaded.path(),
                                spec.model().map());
     return kExitFinished;
   }
-  if (spec.model().has_load_partial()) {
-    return InvalidArgument("--load-partial is for runs; expected a whole file, or train --load --map --load-partial");
-  }
-  ASSIGN_OR_RETURN(const MappedWeights taken, TakeWeights(loaded, model.graph, names, {}));
-  RETURN_IF_ERROR(SaveMerged(taken.states, output));
+  ASSIGN_OR_RETURN(const SafetensorsFile taken, LoadedWeights(context, model, nullptr));
+  RETURN_IF_ERROR(SaveMerged(taken, output));
   context.out << fmt::format("{}: the weights of {} under the names of {}\n", output, loaded.path(),
                              spec.model().graph());
   return kExitFinished;
@@ -147,13 +161,11 @@ absl::StatusOr<int> ConvertGraph(const ContextOf<RunSpec>& context) {
   const RunSpec& spec = context.spec;
   if (!spec.model().has_load()) {
     return InvalidArgument("{}: is a graph; expected --load=FILE with {}", spec.model().graph(),
-                           WritesOnnx(spec)         ? "its weights"
-                           : spec.model().has_map() ? "the weights to rename"
-                                                    : "the weights into which the adapters are merged");
+                           WritesOnnx(spec) ? "its weights" : "the weights into which the adapters are merged");
   }
   ASSIGN_OR_RETURN(const Model model, LoadModel(spec.model().graph(), Ops()));
-  if (spec.model().has_map()) return ChangeNames(context, model);
   if (WritesOnnx(spec)) return ExportAsOnnx(context, model, nullptr);
+  if (spec.model().has_map()) return ChangeNames(context, model);
   ASSIGN_OR_RETURN(SafetensorsFile loaded, LoadSafetensors(spec.model().load()));
   ASSIGN_OR_RETURN(const SafetensorsFile merged, Merged(spec, model, std::move(loaded)));
   RETURN_IF_ERROR(SaveMerged(merged, spec.predict().output()));
@@ -164,7 +176,7 @@ absl::StatusOr<int> ConvertGraph(const ContextOf<RunSpec>& context) {
 // The weights of --load, and adapters, as PyTorch has them; or in the ONNX model that the program is.
 absl::StatusOr<int> WriteTrained(const ContextOf<RunSpec>& context, const ImportedModel& imported) {
   const std::string& output = context.spec.predict().output();
-  ASSIGN_OR_RETURN(const SafetensorsFile trained, TrainedWeights(context.spec, imported));
+  ASSIGN_OR_RETURN(const SafetensorsFile trained, TrainedWeights(context, imported));
   const bool optimizer = context.spec.predict().optimizer_state();
   if (WritesOnnx(context.spec)) {
     RETURN_IF_ERROR(SaveForOnnx(imported, trained, output));
@@ -173,8 +185,9 @@ absl::StatusOr<int> WriteTrained(const ContextOf<RunSpec>& context, const Import
   }
   RETURN_IF_ERROR(optimizer ? SaveOptimizerForPyTorch(imported, trained, output)
                             : SaveForPyTorch(imported, trained, output));
-  context.out << fmt::format("{}: the {} of {} for load_state_dict of PyTorch\n", output,
-                             optimizer ? "optimizer's state" : "weights", trained.path());
+  context.out << fmt::format("{}: the {} of {} for {}\n", output, optimizer ? "optimizer's state" : "weights",
+                             trained.path(),
+                             optimizer ? "torch.optim (partita.load_optimizer)" : "load_state_dict of PyTorch");
   return kExitFinished;
 }
 
