@@ -1,6 +1,7 @@
 """`trainer fit`, as its users run it."""
 
 import json
+import re
 import unittest
 
 from tests.tools.commands.trainer_case import LENET, TrainerCase
@@ -19,6 +20,7 @@ class FitTest(TrainerCase):
         self.assertAlmostEqual(answer["samples_per_second"] * slowest, 128, places=2)
         self.assertEqual(answer["memory_bytes"], max(rank["memory"]["total_bytes"] for rank in plan["ranks"]))
         self.assertAlmostEqual(answer["price_per_million_samples"], 8 * 2.5 / 3600 * slowest / 128 * 1e6, places=6)
+        self.assertAlmostEqual(answer["step_seconds_most"], 2.7 * slowest, places=8)  # docs/measured.md 5.3
         self.assertNotIn("repairs", answer)
         again = self.call(*answer["next"].split()[1:]).stdout
         self.assertIn("it fits", again)
@@ -26,6 +28,10 @@ class FitTest(TrainerCase):
     def test_reads_as_a_few_lines(self):
         text = self.call("fit", "--on=h100", "--batch=64", LENET).stdout
         self.assertRegex(text, r"(?m)^fits     on 1 x h100: 0\.\d\d GiB of 79\.65 GiB on the fullest, 0 %$")
+        step = re.search(r"(?m)^step     ([\d.]+) ms, simulated at peak rates; at most ([\d.]+) ms with their error, "
+                         r"2\.7 times\n         .*no step was measured on such a device$", text)
+        self.assertAlmostEqual(float(step[2]), 2.7 * float(step[1]), delta=0.002)
+        self.assertIn("predict it from measured kernels", self.call("fit", "--on=2xcores", LENET).stdout)
         self.assertRegex(text, r"(?m)^rate     [\d,]+ samples/s$")
         self.assertRegex(text, r"(?m)^next     trainer plan --search=auto --cluster=hgx_h100 --ranks=1 --device=cuda")
 
