@@ -1,5 +1,5 @@
-// ONNX models of which some bytes were changed, dropped or doubled are read or refused; nothing crashes, and nothing is
-// read beyond its end (the sanitizers say so).
+// ONNX models of which some bytes were changed, dropped or doubled, or any one byte was, are read or refused; nothing
+// crashes, and nothing is read beyond its end (the sanitizers say so).
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -59,6 +59,34 @@ TEST_P(MutatedOnnx, IsReadOrRefused) {
 
 INSTANTIATE_TEST_SUITE_P(Models, MutatedOnnx,
                          ::testing::Values("forms", "windows", "functions", "patches", "decoder", "recurrent"));
+
+class FlippedOnnx : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(FlippedOnnx, IsReadOrRefused) {
+  const std::string whole = BytesOf(std::string("tests/importer/onnx/models/") + GetParam() + ".onnx");
+  const std::string path = ::testing::TempDir() + "/flipped.onnx";
+  const auto imported = [&path](const std::string& bytes) {
+    std::ofstream(path, std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    return ImportModel(path, Ops(), {.loss = "cross_entropy"});
+  };
+  const auto unchanged = imported(whole);
+  ASSERT_TRUE(unchanged.ok()) << unchanged.status();
+  int read = 0, refused = 0;
+  for (size_t at = 0; at < whole.size(); ++at) {
+    for (const int mask : {0xff, 0x80, 0x01}) {
+      std::string flipped = whole;
+      flipped[at] = static_cast<char>(flipped[at] ^ mask);
+      const auto changed = imported(flipped);
+      ++(changed.ok() ? read : refused);
+      if (changed.ok()) continue;
+      EXPECT_NE(changed.status().message().find(path), std::string::npos) << changed.status();
+    }
+  }
+  EXPECT_GT(read, 200);
+  EXPECT_GT(refused, 200);
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, FlippedOnnx, ::testing::Values("forms", "local", "scattered"));
 
 }  // namespace
 }  // namespace partita
