@@ -65,7 +65,7 @@ absl::StatusOr<Model> Adapted(const RunSpec& spec, Model model) {
   if (!AdaptersOf(model.graph).empty()) return model;
   Lora lora;
   if (flags.has_load_adapter()) {
-    ASSIGN_OR_RETURN(const AdapterFolder folder, AdapterFolder::Read(flags.load_adapter()));
+    ASSIGN_OR_RETURN(const AdapterFolder folder, AdapterFolder::ReadOutline(flags.load_adapter()));
     ASSIGN_OR_RETURN(lora, LoraOfFolder(flags, folder, model.graph));
   } else {
     lora = LoraOfFlags(flags);
@@ -82,7 +82,7 @@ absl::StatusOr<AdapterSettings> SettingsOfAdapters(const RunSpec& spec) {
     const Lora lora = LoraOfFlags(flags);
     return AdapterSettings{lora.alpha, lora.dropout};
   }
-  ASSIGN_OR_RETURN(const AdapterFolder folder, AdapterFolder::Read(flags.load_adapter()));
+  ASSIGN_OR_RETURN(const AdapterFolder folder, AdapterFolder::ReadOutline(flags.load_adapter()));
   return AdapterSettings{folder.alpha(), flags.has_lora_dropout() ? flags.lora_dropout() : folder.dropout()};
 }
 

@@ -56,6 +56,12 @@ std::string TargetsOf(const std::vector<std::string>& modules) {
   return expression;
 }
 
+absl::Status CheckFolder(const std::string& folder) {
+  std::error_code error;
+  if (std::filesystem::is_directory(folder, error)) return absl::OkStatus();
+  return InvalidArgument("{}: is no folder; expected one with {} and {}", folder, kConfigFile, kTensorsFile);
+}
+
 template <typename T>
 T ElementAt(std::span<const std::byte> bytes, size_t at) {
   T value;
@@ -66,11 +72,18 @@ T ElementAt(std::span<const std::byte> bytes, size_t at) {
 }  // namespace
 
 absl::StatusOr<AdapterFolder> AdapterFolder::Read(const std::string& folder) {
-  std::error_code error;
-  if (!std::filesystem::is_directory(folder, error)) {
-    return InvalidArgument("{}: is no folder; expected one with {} and {}", folder, kConfigFile, kTensorsFile);
-  }
+  RETURN_IF_ERROR(CheckFolder(folder));
   ASSIGN_OR_RETURN(SafetensorsFile file, LoadSafetensors(folder + "/" + kTensorsFile));
+  return Of(folder, std::move(file));
+}
+
+absl::StatusOr<AdapterFolder> AdapterFolder::ReadOutline(const std::string& folder) {
+  RETURN_IF_ERROR(CheckFolder(folder));
+  ASSIGN_OR_RETURN(const SafetensorsReader reader, SafetensorsReader::Open(folder + "/" + kTensorsFile));
+  return Of(folder, reader.header());
+}
+
+absl::StatusOr<AdapterFolder> AdapterFolder::Of(const std::string& folder, SafetensorsFile file) {
   AdapterFolder adapters(folder, std::move(file));
   RETURN_IF_ERROR(adapters.ReadConfig());
   RETURN_IF_ERROR(adapters.ReadNames());

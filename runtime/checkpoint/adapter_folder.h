@@ -32,6 +32,8 @@ class AdapterFolder {
  public:
   // kInvalidArgument: a file is missing or damaged; adapters of another kind than LoRA, of several ranks, or of tables.
   static absl::StatusOr<AdapterFolder> Read(const std::string& folder);
+  // The same without the tensors' bytes: Values and Digest are not for it.
+  static absl::StatusOr<AdapterFolder> ReadOutline(const std::string& folder);
 
   const std::string& path() const { return path_; }
   int64_t rank() const { return rank_; }
@@ -46,6 +48,7 @@ class AdapterFolder {
 
  private:
   AdapterFolder(std::string path, SafetensorsFile file) : path_(std::move(path)), file_(std::move(file)) {}
+  static absl::StatusOr<AdapterFolder> Of(const std::string& folder, SafetensorsFile file);
   absl::Status ReadConfig();
   absl::Status ReadNames();
 
