@@ -114,7 +114,7 @@ std::string ToText(const Answer& answer) {
                       Gibibytes(answer.bytes), Gibibytes(answer.limit), 100 * share, Bar(share));
   text += fmt::format("split    {}\n", answer.plan);
   for (const std::string& why : answer.repairs) text += fmt::format("         {}\n", why);
-  text += fmt::format("step     {:.3f} ms, simulated at peak rates; at most {:.3f} ms with their error, {} times\n",
+  text += fmt::format("step     {:.3f} ms, simulated at peak rates; up to {:.3f} ms with their error, {} times\n",
                       1e3 * answer.seconds, 1e3 * kMostOverRates * answer.seconds, kMostOverRates);
   text += fmt::format("         {}\n", answer.on_host
                                            ? "calibrate and plan --profile predict it from measured kernels"

@@ -28,7 +28,7 @@ class FitTest(TrainerCase):
     def test_reads_as_a_few_lines(self):
         text = self.call("fit", "--on=h100", "--batch=64", LENET).stdout
         self.assertRegex(text, r"(?m)^fits     on 1 x h100: 0\.\d\d GiB of 79\.65 GiB on the fullest, 0 %$")
-        step = re.search(r"(?m)^step     ([\d.]+) ms, simulated at peak rates; at most ([\d.]+) ms with their error, "
+        step = re.search(r"(?m)^step     ([\d.]+) ms, simulated at peak rates; up to ([\d.]+) ms with their error, "
                          r"2\.7 times\n         .*no step was measured on such a device$", text)
         self.assertAlmostEqual(float(step[2]), 2.7 * float(step[1]), delta=0.002)
         self.assertIn("predict it from measured kernels", self.call("fit", "--on=2xcores", LENET).stdout)
