@@ -14,6 +14,7 @@
 #include "graph/value/node_name.h"
 #include "ops/registry.h"
 #include "ops/values/learning_rate.h"
+#include "partita/channel_of.h"
 #include "partita/convert.h"
 #include "partita/spec_of.h"
 #include "run/host/log.h"
@@ -23,7 +24,6 @@
 #include "runtime/base/check.h"
 #include "runtime/base/number.h"
 #include "runtime/base/status.h"
-#include "runtime/comm/peer_channel.h"
 #include "runtime/train/model_file.h"
 
 namespace partita::api {
@@ -50,20 +50,6 @@ Progress ProgressOf(const partita::Progress& progress, int64_t steps) {
           progress.samples_per_s,
           ByName(progress.metrics),
           progress.gradient_norm};
-}
-
-// Null: there is none.
-absl::StatusOr<std::shared_ptr<const PeerChannel>> ChannelOf(const std::shared_ptr<const Transport>& transport) {
-  if (transport == nullptr) return nullptr;
-  if (transport->ranks < 1 || transport->rank < 0 || transport->rank >= transport->ranks) {
-    return InvalidArgument("the transport is of rank {} of {}; expected a rank below the number of ranks",
-                           transport->rank, transport->ranks);
-  }
-  if (!transport->send || !transport->receive || !transport->close) {
-    return InvalidArgument("the transport lacks a function; expected send, receive and close");
-  }
-  return std::make_shared<PeerChannel>(
-      PeerChannel{transport->rank, transport->ranks, transport->send, transport->receive, transport->close});
 }
 
 // Without files there are no labels to count, and no names.

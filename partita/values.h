@@ -91,10 +91,24 @@ struct Import {
   bool frozen_statistics = false;  // batch norms may be those of a module in evaluation, and keep their statistics
 };
 
+// A sum among the ranks of a group, as a program makes it: output[i] = the sum of the members' input[i].
+struct AllReduce {
+  int32_t group = 0;               // the same on all members; differs between the groups of a session
+  const int32_t* ranks = nullptr;  // the members, in the same order on all of them
+  int32_t rank_count = 0;
+  Type type = Type::kF32;  // kF32, kF64 or kI32
+  size_t count = 0;        // of elements
+  const void* input = nullptr;
+  void* output = nullptr;  // may be `input`
+};
+
 // How the ranks of a job reach each other where the program does it, for example by MPI, one rank in each process. For
 // each other rank, one thread sends while another one receives. What a rank sends arrives in order, and each receive
-// asks for exactly the bytes of one send. Sums are made in the order in which threads make them, so results are bitwise
-// those of threads.
+// asks for exactly the bytes of one send. Results are bitwise those of threads; with all_reduce they are if it adds in
+// the order of `ranks`, as any does for two ranks.
+//
+// Without send and receive, but with put and get, the ranks connect by themselves and only find each other by the
+// program.
 struct Transport {
   int rank = 0;   // of this process
   int ranks = 1;  // of the job
@@ -103,6 +117,21 @@ struct Transport {
   std::function<bool(int from, void* data, size_t bytes)> receive = nullptr;
   // Ends both directions with a rank, so that waiting calls return false. Any thread calls it, maybe several times.
   std::function<void(int rank)> close = nullptr;
+
+  // The following functions are optional; false: it failed.
+  // Makes the sums of f32, f64 and i32 on the host instead of send and receive, gradients among them; results must be
+  // bitwise the same on all members. Also false: a member was closed; then `output` is not written any more. One call
+  // of a group at a time, several groups at once.
+  std::function<bool(const AllReduce&)> all_reduce = nullptr;
+  // Waits until all ranks have called it. Called once, when the session starts, before anything is sent.
+  std::function<bool()> barrier = nullptr;
+  // A store that all ranks reach, used when the session starts. Its keys, which begin with "partita/", are the same for
+  // every session, so each session needs a store or a prefix of its own. Every reader of the store may join the job.
+  static constexpr size_t kMostValueBytes = 65536;
+  std::function<bool(const std::string& key, const std::string& value)> put = nullptr;
+  // Waits until a rank has put it; none: not within that time.
+  std::function<std::optional<std::string>(const std::string& key, int64_t milliseconds)> get = nullptr;
+  std::string address = "127.0.0.1";  // with put and get: numeric, of this process's interface that the others reach
 };
 
 // All settings of a run in one text, from a file, a service or another language, by the names of the trainer's flags

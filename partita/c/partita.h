@@ -173,10 +173,51 @@ typedef int32_t (*partita_receive_function)(void* user, int32_t from, void* data
 // Ends both directions with a rank, so that waiting calls return 0. Any thread calls it, maybe several times.
 typedef void (*partita_close_function)(void* user, int32_t rank);
 
-// How the ranks of a job reach each other where the program does it, e.g. by MPI, one rank in each process. For each
-// other rank, one thread sends while another one receives; what a rank sends arrives in order. Results are bitwise
-// those of threads. All functions and `user` are used until the session was freed and its last call has ended. They
-// must not call the library.
+// How an all_reduce combines elements. Later versions may have more; a function returns 0 for one that it does not
+// know.
+typedef int32_t partita_reduction;
+enum {
+  PARTITA_SUM = 0,
+};
+
+// A reduction among the ranks of a group: output[i] = the sum of the members' input[i].
+typedef struct partita_all_reduce {
+  size_t size;           // sizeof of this struct
+  int32_t group;         // from 0, the same on all members; differs between the groups of a session
+  int32_t rank_count;    // 2 or more
+  const int32_t* ranks;  // the members, in the same order on all of them
+  partita_reduction reduction;
+  partita_type type;  // PARTITA_F32, PARTITA_F64 or PARTITA_I32
+  size_t count;       // elements, the same on all members
+  const void* input;
+  void* output;  // may be `input`; overlaps it in no other way
+} partita_all_reduce;
+
+// Takes part in a reduction; blocks until `output` is filled in. It is called for the sums of f32, f64 and i32 on the
+// host, gradients among them; all other collectives are sent. Results must be bitwise the same on all members; they are
+// those of threads if elements are added in the order of `ranks`, as any two are. Members of a group call it in the
+// same order, one call at a time; calls of several groups run at once, each on a thread of its own. 0: it failed, or a
+// member was closed; then nothing writes to `output` any more.
+typedef int32_t (*partita_all_reduce_function)(void* user, const partita_all_reduce* reduction);
+
+// Waits until all ranks have called it: once, when a session starts, before anything is sent. 0: a rank is gone.
+typedef int32_t (*partita_barrier_function)(void* user);
+
+// Makes a value of at most 65536 bytes known to all ranks. Each key is put once in a session. Keys begin with
+// "partita/" and are the same for every session, so each session needs a store, or a prefix, of its own. Every reader
+// of the store may join the job. 0: the store is gone.
+typedef int32_t (*partita_put_function)(void* user, const char* key, const void* value, size_t bytes);
+
+// Waits until a rank has put the key. `*bytes` is the room at `value`, and then the size of the value. 0: the key was
+// not put within that time, or the store is gone.
+typedef int32_t (*partita_get_function)(void* user, const char* key, int64_t milliseconds, void* value, size_t* bytes);
+
+// How the ranks of a job reach each other where the program does it, e.g. by MPI, one rank in each process. With send,
+// receive and close all bytes go by the program: for each other rank, one thread sends while another one receives, and
+// what a rank sends arrives in order. With put and get in their place, the ranks find each other by the program and
+// connect by themselves, by memory on one host, else by TCP. all_reduce, which needs close, and barrier are optional
+// with both. All functions and `user` are used until the session was freed and its last call has ended. They must not
+// call the library. Results are bitwise those of threads, unless an all_reduce adds in another order.
 typedef struct partita_transport {
   size_t size;    // sizeof of this struct
   int32_t rank;   // of this process
@@ -184,7 +225,13 @@ typedef struct partita_transport {
   partita_send_function send;
   partita_receive_function receive;
   partita_close_function close;
-  void* user;  // passed to all three
+  void* user;  // passed to all functions
+  partita_all_reduce_function all_reduce;
+  partita_barrier_function barrier;
+  partita_put_function put;
+  partita_get_function get;
+  // with put and get: numeric, of this process's interface that the others reach; NULL: 127.0.0.1
+  const char* address;
 } partita_transport;
 
 // How a session runs.

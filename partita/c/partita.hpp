@@ -147,6 +147,26 @@ struct Fitting {
   }
 };
 
+inline int32_t AllReduceBy(void* user, const partita_all_reduce* given) {
+  AllReduce sum;
+  sum.group = given->group;
+  sum.ranks = given->ranks;
+  sum.rank_count = given->rank_count;
+  sum.type = static_cast<Type>(given->type);
+  sum.count = given->count;
+  sum.input = given->input;
+  sum.output = given->output;
+  return given->reduction == PARTITA_SUM && static_cast<const Transport*>(user)->all_reduce(sum) ? 1 : 0;
+}
+
+inline int32_t GetBy(void* user, const char* key, int64_t milliseconds, void* value, size_t* bytes) {
+  const std::optional<std::string> found = static_cast<const Transport*>(user)->get(key, milliseconds);
+  if (!found || found->size() > *bytes) return 0;
+  *bytes = found->size();
+  std::memcpy(value, found->data(), found->size());
+  return 1;
+}
+
 inline partita_transport TransportOf(const Transport& given) {
   auto transport = Sized<partita_transport>();
   transport.rank = given.rank;
@@ -164,6 +184,17 @@ inline partita_transport TransportOf(const Transport& given) {
   if (given.close) {
     transport.close = [](void* user, int32_t rank) { static_cast<const Transport*>(user)->close(rank); };
   }
+  if (given.all_reduce) transport.all_reduce = AllReduceBy;
+  if (given.barrier) {
+    transport.barrier = [](void* user) -> int32_t { return static_cast<const Transport*>(user)->barrier() ? 1 : 0; };
+  }
+  if (given.put) {
+    transport.put = [](void* user, const char* key, const void* value, size_t bytes) -> int32_t {
+      return static_cast<const Transport*>(user)->put(key, {static_cast<const char*>(value), bytes}) ? 1 : 0;
+    };
+  }
+  if (given.get) transport.get = GetBy;
+  transport.address = given.address.c_str();
   transport.user = const_cast<Transport*>(&given);
   return transport;
 }

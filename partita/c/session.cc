@@ -8,6 +8,7 @@
 
 namespace {
 
+using partita::api::AllReduce;
 using partita::api::Fields;
 using partita::api::Outcome;
 using partita::api::Result;
@@ -29,20 +30,62 @@ using partita::c::WriteStruct;
 
 using NamedTensors = std::map<std::string, Tensor>;
 
+partita_all_reduce ReductionOf(const AllReduce& sum) {
+  partita_all_reduce reduction = {};
+  reduction.size = sizeof(reduction);
+  reduction.group = sum.group;
+  reduction.rank_count = sum.rank_count;
+  reduction.ranks = sum.ranks;
+  reduction.reduction = PARTITA_SUM;
+  reduction.type = static_cast<partita_type>(sum.type);
+  reduction.count = sum.count;
+  reduction.input = sum.input;
+  reduction.output = sum.output;
+  return reduction;
+}
+
+void AddStore(const partita_transport& read, Transport& made) {
+  if (read.put != nullptr) {
+    made.put = [read](const std::string& key, const std::string& value) {
+      return read.put(read.user, key.c_str(), value.data(), value.size()) != 0;
+    };
+  }
+  if (read.get != nullptr) {
+    made.get = [read](const std::string& key, int64_t milliseconds) -> std::optional<std::string> {
+      std::string value(Transport::kMostValueBytes, '\0');
+      size_t bytes = value.size();
+      if (read.get(read.user, key.c_str(), milliseconds, value.data(), &bytes) == 0) return std::nullopt;
+      if (bytes > value.size()) return std::nullopt;
+      value.resize(bytes);
+      return value;
+    };
+  }
+  if (read.address != nullptr) made.address = read.address;
+}
+
 Outcome TransportOf(const partita_transport* given, std::shared_ptr<const Transport>& transport) {
   partita_transport read;
   if (const Outcome wrong = ReadStruct(given, "options->transport", read)) return wrong;
-  if (read.send == nullptr || read.receive == nullptr || read.close == nullptr) {
-    return Invalid("options->transport has a function that is NULL");
-  }
   const auto made = std::make_shared<Transport>();
   made->rank = read.rank;
   made->ranks = read.ranks;
-  made->send = [read](int to, const void* data, size_t bytes) { return read.send(read.user, to, data, bytes) != 0; };
-  made->receive = [read](int from, void* data, size_t bytes) {
-    return read.receive(read.user, from, data, bytes) != 0;
-  };
-  made->close = [read](int rank) { read.close(read.user, rank); };
+  if (read.send != nullptr) {
+    made->send = [read](int to, const void* data, size_t bytes) { return read.send(read.user, to, data, bytes) != 0; };
+  }
+  if (read.receive != nullptr) {
+    made->receive = [read](int from, void* data, size_t bytes) {
+      return read.receive(read.user, from, data, bytes) != 0;
+    };
+  }
+  if (read.close != nullptr) made->close = [read](int rank) { read.close(read.user, rank); };
+  if (read.all_reduce != nullptr) {
+    made->all_reduce = [read](const AllReduce& sum) {
+      const partita_all_reduce reduction = ReductionOf(sum);
+      return read.all_reduce(read.user, &reduction) != 0;
+    };
+  }
+  if (read.barrier != nullptr) made->barrier = [read] { return read.barrier(read.user) != 0; };
+  AddStore(read, *made);
   transport = made;
   return std::nullopt;
 }

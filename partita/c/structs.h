@@ -20,6 +20,8 @@ template <typename T>
 inline constexpr size_t kFirstSize = sizeof(T);
 template <>
 inline constexpr size_t kFirstSize<partita_step> = offsetof(partita_step, has_gradient_norm);
+template <>
+inline constexpr size_t kFirstSize<partita_transport> = offsetof(partita_transport, all_reduce);
 
 // Null: the struct is as a caller may pass it.
 template <typename T>

@@ -55,9 +55,39 @@ ReceiveFunction = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_int
 
 CloseFunction = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int32)
 
+SUM = 0
+
+
+class AllReduce(ctypes.Structure):
+    """A reduction among the ranks of a group: output[i] = the sum of the members' input[i]."""
+
+    _fields_ = [
+        ("size", ctypes.c_size_t),
+        ("group", ctypes.c_int32),
+        ("rank_count", ctypes.c_int32),
+        ("ranks", ctypes.POINTER(ctypes.c_int32)),
+        ("reduction", ctypes.c_int32),
+        ("type", ctypes.c_int32),
+        ("count", ctypes.c_size_t),
+        ("input", ctypes.c_void_p),
+        ("output", ctypes.c_void_p),
+    ]
+
+
+AllReduceFunction = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.POINTER(AllReduce))
+
+
+BarrierFunction = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)
+
+
+PutFunction = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p, ctypes.c_size_t)
+
+
+GetFunction = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int64, ctypes.c_void_p, ctypes.POINTER(ctypes.c_size_t))
+
 
 class Transport(ctypes.Structure):
-    """How the ranks of a job reach each other where the program does it, e.g. by MPI, one rank in each process. For each other rank, one thread sends while another one receives; what a rank sends arrives in order. Results are bitwise those of threads. All functions and `user` are used until the session was freed and its last call has ended. They must not call the library."""
+    """How the ranks of a job reach each other where the program does it, e.g. by MPI, one rank in each process. With send, receive and close all bytes go by the program: for each other rank, one thread sends while another one receives, and what a rank sends arrives in order. With put and get in their place, the ranks find each other by the program and connect by themselves, by memory on one host, else by TCP. all_reduce, which needs close, and barrier are optional with both. All functions and `user` are used until the session was freed and its last call has ended. They must not call the library. Results are bitwise those of threads, unless an all_reduce adds in another order."""
 
     _fields_ = [
         ("size", ctypes.c_size_t),
@@ -67,6 +97,11 @@ class Transport(ctypes.Structure):
         ("receive", ReceiveFunction),
         ("close", CloseFunction),
         ("user", ctypes.c_void_p),
+        ("all_reduce", AllReduceFunction),
+        ("barrier", BarrierFunction),
+        ("put", PutFunction),
+        ("get", GetFunction),
+        ("address", ctypes.c_char_p),
     ]
 
 

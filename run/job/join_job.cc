@@ -83,6 +83,10 @@ int64_t DescriptorsOf(const JobPlace& place) {
   return kOfItself + (place.rank == 0 ? 2 : 1) * place.ranks;
 }
 
+absl::Status CheckDescriptorsOf(const JobPlace& place) {
+  return CheckDescriptors(fmt::format("rank {} of {}", place.rank, place.ranks), DescriptorsOf(place));
+}
+
 // What connections of our own need.
 absl::Status CheckConnections(const RunSpec& spec, const JobPlace& place) {
   RETURN_IF_ERROR(CheckTls(spec, place));
@@ -90,7 +94,7 @@ absl::Status CheckConnections(const RunSpec& spec, const JobPlace& place) {
     Warn("any user of this machine can take a rank of this job: set {} or {} to a secret that all ranks share",
          kTokenVariable, kTokenFileVariable);
   }
-  return CheckDescriptors(fmt::format("rank {} of {}", place.rank, place.ranks), DescriptorsOf(place));
+  return CheckDescriptorsOf(place);
 }
 
 // The name of rank 0 has as long to become known as the ranks have to join.
@@ -134,7 +138,11 @@ absl::StatusOr<std::shared_ptr<Job>> JoinJob(const RunSpec& spec, const Strategy
         Counted(place->ranks, "process"), place->launcher, Counted(program.ranks(), "rank"),
         program.meshes[0].ToString(), place->ranks, place->ranks, Counted(program.ranks(), "process"));
   }
-  if (joining.channel == nullptr) RETURN_IF_ERROR(CheckConnections(spec, *place));
+  if (joining.channel == nullptr) {
+    RETURN_IF_ERROR(CheckConnections(spec, *place));
+  } else if (!joining.channel->carries()) {
+    RETURN_IF_ERROR(CheckDescriptorsOf(*place));
+  }
   ProcessJobOptions options;
   options.rank = place->rank;
   options.ranks = place->ranks;

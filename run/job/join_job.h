@@ -29,7 +29,8 @@ using FailureHandler = std::function<void(const std::string& who, const absl::St
 // How a process takes part in a job.
 struct Joining {
   FailureHandler failed;
-  // Of the program that embeds this one, to the other ranks; null: the job of a launcher, if one started this process.
+  // Of the program that embeds this one, to or to find the other ranks; null: the job of a launcher, if one started
+  // this process.
   std::shared_ptr<const PeerChannel> channel = nullptr;
   std::shared_ptr<FlightKeeper> flight = std::make_shared<FlightKeeper>();  // of the session that joins
 

@@ -10,6 +10,7 @@
 #include "runtime/comm/local/local_communicator.h"
 #include "runtime/comm/memory_store.h"
 #include "runtime/comm/processes/process_world.h"
+#include "tests/testing/group_sums.h"
 
 namespace partita {
 namespace {
@@ -62,9 +63,25 @@ Worlds SpinningWorlds(int ranks) {
   return Worlds(ranks, world);
 }
 
+// A program's own sums, and nothing else of it.
+std::shared_ptr<const PeerChannel> ChannelOf(const std::shared_ptr<GroupSums>& sums, int rank) {
+  auto channel = std::make_shared<PeerChannel>();
+  channel->rank = rank;
+  channel->close = [sums, rank](int other) { sums->Close(rank, other); };
+  channel->all_reduce = [sums, rank](const PeerReduction& reduction) {
+    CHECK(reduction.reduction == Reduction::kSum);
+    const SumType type = reduction.dtype == DType::kF32   ? SumType::kF32
+                         : reduction.dtype == DType::kF64 ? SumType::kF64
+                                                          : SumType::kI32;
+    return sums->Add(rank, reduction.group, reduction.ranks, type, static_cast<size_t>(reduction.count), reduction.in,
+                     reduction.out);
+  };
+  return channel;
+}
+
 // Ranks are threads here, but talk as processes do, over TCP on the loopback interface, as it is or by TLS, or through
 // memory.
-Worlds ProcessWorlds(int ranks, bool shared_memory, bool tls) {
+Worlds ProcessWorlds(int ranks, bool shared_memory, bool tls, const std::shared_ptr<GroupSums>& sums = nullptr) {
   MemoryStore store;
   ProcessWorldOptions options;
   options.probe_after = std::chrono::milliseconds(20);
@@ -74,7 +91,10 @@ Worlds ProcessWorlds(int ranks, bool shared_memory, bool tls) {
   Worlds worlds(ranks);
   std::vector<std::thread> threads;
   for (int rank = 0; rank < ranks; ++rank) {
-    threads.emplace_back([&, rank] { worlds[rank] = *ProcessWorld::Connect(rank, ranks, store, options); });
+    threads.emplace_back([&, rank, own = options]() mutable {
+      if (sums != nullptr) own.channel = ChannelOf(sums, rank);
+      worlds[rank] = *ProcessWorld::Connect(rank, ranks, store, own);
+    });
   }
   for (std::thread& thread : threads) thread.join();
   return worlds;
@@ -85,6 +105,8 @@ Worlds TcpWorlds(int ranks) { return ProcessWorlds(ranks, false, false); }
 Worlds TlsWorlds(int ranks) { return ProcessWorlds(ranks, false, true); }
 
 Worlds SharedMemoryWorlds(int ranks) { return ProcessWorlds(ranks, true, false); }
+
+Worlds ProgramWorlds(int ranks) { return ProcessWorlds(ranks, true, false, std::make_shared<GroupSums>()); }
 
 class WorldBackend : public CommBackend {
  public:
@@ -129,6 +151,7 @@ const std::vector<const CommBackend*>& CommBackends() {
       new WorldBackend("tcp", FindDeviceBackend("host"), TcpWorlds, false),
       new WorldBackend("tls_delayed", FindDeviceBackend("host_delayed"), TlsWorlds, false),
       new WorldBackend("shared_memory", FindDeviceBackend("host"), SharedMemoryWorlds, false),
+      new WorldBackend("program", FindDeviceBackend("host"), ProgramWorlds, false),
   };
   return backends;
 }

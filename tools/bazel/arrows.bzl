@@ -157,7 +157,7 @@ ARROWS = {
     "runtime/data/pairs": "runtime/base graph/value runtime/data runtime/data/text",
     "runtime/scores": "runtime/base",
     "runtime/telemetry": "runtime/base proto",
-    "runtime/api/job": "runtime/base runtime/device/host runtime/exec runtime/comm runtime/comm/processes" +
+    "runtime/api/job": "runtime/base runtime/admission runtime/device/host runtime/exec runtime/comm runtime/comm/processes" +
                        " runtime/fail_points runtime/flight_recorder runtime/rendezvous",
     "runtime/api/rank": "runtime/base graph/value graph/ir graph/schedule ops/values runtime/device" +
                         " runtime/device/host runtime/exec runtime/comm runtime/flight_recorder",

@@ -1,8 +1,9 @@
 // Trains a graph on the processes of an MPI program, one rank in each, which reach each other by MPI alone.
 //
-//   mpicc mpi_training.c -lpartita -o mpi_training && mpirun -n 4 ./mpi_training GRAPH.pbtxt SETTINGS
-//   OUTPUT.safetensors
+//   mpicc mpi_training.c -lpartita -o mpi_training
+//   mpirun -n 4 ./mpi_training GRAPH.pbtxt SETTINGS OUTPUT.safetensors
 #define _POSIX_C_SOURCE 199309L  // nanosleep
+#include <limits.h>
 #include <mpi.h>
 #include <partita.h>
 #include <stdatomic.h>
@@ -10,8 +11,9 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { kMostRanks = 256 };
+enum { kMostRanks = 256, kMostGroups = 1024 };
 static atomic_int closed[kMostRanks];
+static MPI_Comm groups[kMostGroups];  // of the sums, made when they are first used
 
 static void Check(partita_error* error) {
   if (error == NULL) return;
@@ -47,6 +49,32 @@ static int32_t Receive(void* user, int32_t from, void* data, size_t bytes) {
   return Wait(request, from);
 }
 
+static MPI_Comm GroupOf(const partita_all_reduce* sum) {
+  if (groups[sum->group] == MPI_COMM_NULL) {
+    MPI_Group all, members;
+    MPI_Comm_group(MPI_COMM_WORLD, &all);
+    MPI_Group_incl(all, sum->rank_count, sum->ranks, &members);
+    MPI_Comm_create_group(MPI_COMM_WORLD, members, sum->group + 1, &groups[sum->group]);
+    MPI_Group_free(&members);
+    MPI_Group_free(&all);
+  }
+  return groups[sum->group];
+}
+
+// MPI cannot cancel it; where another rank fails, its MPI_Abort ends this one.
+static int32_t AllReduce(void* user, const partita_all_reduce* sum) {
+  const MPI_Datatype types[] = {[PARTITA_F32] = MPI_FLOAT, [PARTITA_F64] = MPI_DOUBLE, [PARTITA_I32] = MPI_INT32_T};
+  const void* input = sum->input == sum->output ? MPI_IN_PLACE : sum->input;
+  (void)user;
+  if (sum->reduction != PARTITA_SUM || sum->group >= kMostGroups || sum->count > INT_MAX) return 0;
+  return MPI_Allreduce(input, sum->output, (int)sum->count, types[sum->type], MPI_SUM, GroupOf(sum)) == MPI_SUCCESS;
+}
+
+static int32_t Barrier(void* user) {
+  (void)user;
+  return MPI_Barrier(MPI_COMM_WORLD) == MPI_SUCCESS;
+}
+
 static void Close(void* user, int32_t rank) {
   (void)user;
   atomic_store(&closed[rank], 1);
@@ -63,7 +91,15 @@ int main(int argc, char** argv) {
   }
   partita_model* model = NULL;
   Check(partita_model_from_file(argv[1], NULL, &model));
-  const partita_transport transport = {sizeof transport, rank, ranks, Send, Receive, Close, NULL};
+  for (int group = 0; group < kMostGroups; ++group) groups[group] = MPI_COMM_NULL;
+  const partita_transport transport = {.size = sizeof transport,
+                                       .rank = rank,
+                                       .ranks = ranks,
+                                       .send = Send,
+                                       .receive = Receive,
+                                       .close = Close,
+                                       .all_reduce = AllReduce,
+                                       .barrier = Barrier};
   const partita_session_options options = {.size = sizeof options, .settings = argv[2], .transport = &transport};
   partita_session* session = NULL;
   Check(partita_session_start(model, &options, &session));

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/admission/token.h"
 #include "runtime/api/job/packed_values.h"
 #include "runtime/base/exhaustion.h"
 #include "runtime/base/status.h"
@@ -26,6 +27,8 @@ constexpr int kExchangeGroup = -1;
 
 // For the rendezvous to say why a connection ended.
 constexpr std::chrono::milliseconds kVerdictTime(500);
+
+constexpr char kTokenKey[] = "job/token";
 
 // The first bytes over a channel.
 constexpr char kGreeting[] = "partita 1";
@@ -50,10 +53,11 @@ class JobOfProcesses : public ProcessJob {
   }
 
   absl::Status Connect() {
-    if (options_.tls && options_.token.empty()) {
+    const bool meets_by_store = options_.channel != nullptr && !options_.channel->carries();
+    if (options_.tls && options_.token.empty() && !meets_by_store) {
       return InvalidArgument("TLS needs a token that all ranks share, and there is none");
     }
-    if (options_.channel != nullptr) return ConnectOverChannel();
+    if (options_.channel != nullptr) return ConnectByChannel();
     if (options_.rank == 0) RETURN_IF_ERROR(Serve());
     RETURN_IF_ERROR(Join());
     const absl::Status connected = ConnectWorld();
@@ -136,11 +140,22 @@ class JobOfProcesses : public ProcessJob {
   }
 
   // A process may come much later than another one, and is no lost rank before it has said that it is here.
-  absl::Status ConnectOverChannel() {
-    for (int peer = 0; peer < options_.ranks; ++peer) RETURN_IF_ERROR(Greet(peer));
+  absl::Status ConnectByChannel() {
+    const PeerChannel& channel = *options_.channel;
+    if (channel.barrier && !channel.barrier()) return Unavailable("the program's barrier failed: a rank does not come");
     ProcessWorldOptions world;
     world.timeout = options_.timeout;
-    ASSIGN_OR_RETURN(world_, ProcessWorld::Over(options_.channel, world));
+    world.channel = options_.channel;
+    if (channel.carries()) {
+      for (int peer = 0; peer < options_.ranks && !channel.barrier; ++peer) RETURN_IF_ERROR(Greet(peer));
+      ASSIGN_OR_RETURN(world_, ProcessWorld::Over(world));
+    } else {
+      world.address = channel.address;
+      world.tls = options_.tls;
+      world.connect_timeout = options_.join_timeout;
+      ASSIGN_OR_RETURN(world.token, MeetToken(*channel.store));
+      ASSIGN_OR_RETURN(world_, ProcessWorld::Connect(options_.rank, options_.ranks, *channel.store, world));
+    }
     RETURN_IF_ERROR(Begin());
     PackedValues own;
     for (const auto& [field, value] : options_.digests) {
@@ -149,6 +164,18 @@ class JobOfProcesses : public ProcessJob {
     }
     ASSIGN_OR_RETURN(const std::vector<std::string> all, AllGather({MessageKind::kDigests, own.bytes()}));
     return CompareAll(all);
+  }
+
+  // A reader of the store may join: rank 0 draws the token.
+  absl::StatusOr<std::string> MeetToken(KeyValueStore& store) {
+    if (options_.rank > 0) {
+      absl::StatusOr<std::string> token = store.Get(kTokenKey, options_.join_timeout);
+      if (!token.ok()) return WithContext("rank 0 does not come", token.status());
+      return token;
+    }
+    const std::string token = NewToken();
+    RETURN_IF_ERROR(store.Set(kTokenKey, token));
+    return token;
   }
 
   // Of two ranks the lower one speaks first, so that it does not matter whether the channel keeps what it sends.

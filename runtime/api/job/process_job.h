@@ -1,6 +1,6 @@
 // A job whose ranks are processes, one rank in each: they meet at the rendezvous, make sure that they mean the same,
-// and talk over connections of their own (runtime/comm/processes); or all of it over a channel of the program that
-// embeds Partita.
+// and talk over connections of their own (runtime/comm/processes). A program that embeds Partita may replace all of it
+// by a channel, or the rendezvous by a store.
 #ifndef PARTITA_RUNTIME_API_JOB_PROCESS_JOB_H_
 #define PARTITA_RUNTIME_API_JOB_PROCESS_JOB_H_
 
@@ -32,8 +32,9 @@ struct ProcessJobOptions {
   std::chrono::milliseconds timeout = std::chrono::seconds(10);  // of a rank that is silent
   // What all ranks must have in common: CompareDigests.
   std::map<std::string, std::string> digests;
-  // How the ranks reach each other, in place of a rendezvous and connections of their own: addresses, port, token, TLS
-  // and join_timeout are not used. Start waits for the other ranks as long as the channel does.
+  // The embedding program's, in place of the rendezvous: addresses, port and token are not used. One that carries bytes
+  // replaces the connections as well, TLS is refused then, and Start waits for the other ranks as long as the channel
+  // does.
   std::shared_ptr<const PeerChannel> channel = nullptr;
   // Called once, on a thread of the job, when it is to end because of another rank; collectives end by themselves. The
   // message names the rank, and the collectives that were under way here; with it goes what this one had done until

@@ -67,6 +67,7 @@ void BlockCall::PrepareMoves() {
 
 absl::Status BlockCall::Run(uint64_t run) {
   run_ = run;
+  if (channel_ != nullptr) return ReduceByProgram();
   for (PeerBlock& block : receives_) Receive(block);
   for (int64_t chunk = 0; chunk < std::min<int64_t>(2, chunks_); ++chunk) PostChunk(chunk);
   for (PeerBlock& block : sends_) Send(block);
@@ -101,7 +102,7 @@ void BlockCall::Receive(PeerBlock& block) { mesh_->Receive(block.passage, SlotOf
 absl::Status BlockCall::Await(PeerBlock& block) {
   awaited.store(block.peer, std::memory_order_relaxed);
   const bool ended = block.passage.Await();
-  awaited.store(-1, std::memory_order_relaxed);
+  awaited.store(kNone, std::memory_order_relaxed);
   return ended ? absl::OkStatus() : absl::UnavailableError("a connection ended");
 }
 

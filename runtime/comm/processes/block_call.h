@@ -5,9 +5,10 @@
 //                              ascending rank order while the next one is on its way
 //   all_reduce                 the same over balanced blocks; a reduced chunk leaves at once for all ranks. If it is
 //                              small, two ranks send each other all of it and both add, in the same order. If it is
-//                              large, ranks that can read each other's memory send only addresses and progress
+//                              large, ranks that can read each other's memory send only addresses and progress.
+//                              Where the embedding program has an all_reduce, it makes the sum
 //
-// Bytes and results are identical to those of `local`.
+// Bytes are those of `local`, and so are results, unless the program adds in another order.
 #ifndef PARTITA_RUNTIME_COMM_PROCESSES_BLOCK_CALL_H_
 #define PARTITA_RUNTIME_COMM_PROCESSES_BLOCK_CALL_H_
 
@@ -19,6 +20,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "runtime/comm/peer_channel.h"
 #include "runtime/comm/processes/peer_arenas.h"
 #include "runtime/comm/processes/peer_memory.h"
 #include "runtime/comm/shared/comm_call.h"
@@ -57,12 +59,16 @@ struct BlockCall : CommCall {
   absl::Status Prepare(PeerMesh& mesh, PeerReader& reader, std::span<const int> ranks,
                        std::shared_ptr<ReductionScratch>& scratch);
 
-  // Moves and reduces. Slots combine the tags with `run`, which is the same on all ranks and differs between the calls of
-  // a world. kUnavailable: a connection ended, or the mesh was closed; buffers may still be in use until it is.
+  // Moves and reduces. Slots combine the tags with `run`, which is the same on all ranks and differs between the calls
+  // of a world. kUnavailable: a connection ended, or the mesh was closed; buffers may still be in use until it is.
   absl::Status Run(uint64_t run);
 
-  // The peer for whose block Run waits now (position in the group), -1: none. Any thread.
-  std::atomic<int> awaited{-1};
+  // Instead of Prepare: whether Run leaves it to the program's all_reduce. `channel`: null, or outlives the call.
+  bool LeaveToProgram(const PeerChannel* channel, int group, std::span<const int> ranks);
+
+  // The peer for whose block Run waits now (position in the group), or one of these. Any thread.
+  static constexpr int kNone = -1, kAll = -2;
+  std::atomic<int> awaited{kNone};
 
  private:
   enum BlockKind : int64_t { kMoveBlock, kInputBlock, kResultBlock, kPlaceBlock, kNoteBlock };
@@ -96,6 +102,9 @@ struct BlockCall : CommCall {
   void PostChunk(int64_t chunk);
   absl::Status ReduceChunk(int64_t chunk);
 
+  // program_reduction.cc
+  absl::Status ReduceByProgram();
+
   // read_reduction.cc
   bool CanReadPeers() const;
   absl::Status PrepareReading();
@@ -114,6 +123,8 @@ struct BlockCall : CommCall {
   absl::Status AwaitSends();
   uint64_t SlotOf(const PeerBlock& block) const;
 
+  const PeerChannel* channel_ = nullptr;  // null: the program does not make the sum
+  int group_ = 0;                         // with it
   PeerMesh* mesh_ = nullptr;
   PeerReader* reader_ = nullptr;
   std::span<const int> ranks_;

@@ -26,7 +26,9 @@ class ProcessCommunicator : public HostCommunicator {
  private:
   std::unique_ptr<CommCall> NewCall() const override { return std::make_unique<BlockCall>(); }
   absl::Status Prepare(CommCall& call) override {
-    return static_cast<BlockCall&>(call).Prepare(world_.mesh(), reader_, group_.ranks, scratch_);
+    auto& blocks = static_cast<BlockCall&>(call);
+    if (blocks.LeaveToProgram(world_.channel(), group_.id, group_.ranks)) return absl::OkStatus();
+    return blocks.Prepare(world_.mesh(), reader_, group_.ranks, scratch_);
   }
   absl::Status Run(CommCall& call) override { return world_.Run(group_, static_cast<BlockCall&>(call)); }
 
@@ -59,12 +61,11 @@ absl::StatusOr<std::unique_ptr<ProcessWorld>> ProcessWorld::Connect(int rank, in
   });
 }
 
-absl::StatusOr<std::unique_ptr<ProcessWorld>> ProcessWorld::Over(std::shared_ptr<const PeerChannel> channel,
-                                                                 const ProcessWorldOptions& options) {
+absl::StatusOr<std::unique_ptr<ProcessWorld>> ProcessWorld::Over(const ProcessWorldOptions& options) {
   return OrExhausted("connections to all ranks", [&]() -> absl::StatusOr<std::unique_ptr<ProcessWorld>> {
-    std::unique_ptr<PeerMemory> memory = PeerMemory::None(channel->rank, channel->ranks);
+    std::unique_ptr<PeerMemory> memory = PeerMemory::None(options.channel->rank, options.channel->ranks);
     return std::unique_ptr<ProcessWorld>(new ProcessWorld(
-        std::make_unique<ProcessWorldState>(PeerMesh::Over(std::move(channel)), std::move(memory), options)));
+        std::make_unique<ProcessWorldState>(PeerMesh::Over(options.channel), std::move(memory), options)));
   });
 }
 

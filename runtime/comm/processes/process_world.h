@@ -37,6 +37,8 @@ struct ProcessWorldOptions {
   std::chrono::milliseconds timeout = std::chrono::seconds(10);  // of a rank that does not answer
   std::chrono::milliseconds probe_after = std::chrono::milliseconds(100);
   std::chrono::milliseconds longest_wait = kLongestWait;  // in a collective, also for a rank that answers
+  // The embedding program's, null: none. If it has an all_reduce, sums are made by it (program_reduction.cc).
+  std::shared_ptr<const PeerChannel> channel = nullptr;
 };
 
 class ProcessWorld : public World {
@@ -45,9 +47,8 @@ class ProcessWorld : public World {
   // agree on `tls`. It is named.
   static absl::StatusOr<std::unique_ptr<ProcessWorld>> Connect(int rank, int ranks, KeyValueStore& store,
                                                                const ProcessWorldOptions& options);
-  // The same over the embedding program's channel: the options' address, token, memory and TLS are not used.
-  static absl::StatusOr<std::unique_ptr<ProcessWorld>> Over(std::shared_ptr<const PeerChannel> channel,
-                                                            const ProcessWorldOptions& options);
+  // The same over `options.channel`: the options' address, token, memory and TLS are not used.
+  static absl::StatusOr<std::unique_ptr<ProcessWorld>> Over(const ProcessWorldOptions& options);
   // Says good-bye; the others go on without this rank. Communicators must be gone.
   ~ProcessWorld() override;
 

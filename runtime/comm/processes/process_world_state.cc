@@ -115,6 +115,7 @@ void ProcessWorldState::Abort(const absl::Status& status) {
   mesh_->SayToAll(BytesOf(AbortOf(status)));
   AwaitLastWords();
   mesh_->Close();
+  EndProgramsCalls();
   Lock lock(mutex_);
   closed_ = true;
   changed_.notify_all();
@@ -129,6 +130,14 @@ void ProcessWorldState::AwaitLastWords() {
     }
     return true;
   });
+}
+
+// Connections of our own end without the program, but its all_reduce does not.
+void ProcessWorldState::EndProgramsCalls() {
+  if (channel() == nullptr || !channel()->all_reduce) return;
+  for (int rank = 0; rank < mesh_->size(); ++rank) {
+    if (rank != mesh_->rank()) channel()->close(rank);
+  }
 }
 
 PeerEvents ProcessWorldState::EventsOf(int rank) {
@@ -235,16 +244,18 @@ void ProcessWorldState::WatchCalls() {
 absl::Status ProcessWorldState::Examine(ProcessGroup& group, Clock::time_point now) {
   if (now - group.begin < options_.probe_after) return absl::OkStatus();
   const int awaited = group.call->awaited.load(std::memory_order_relaxed);
-  if (now - group.begin > options_.longest_wait && awaited >= 0) {
-    return Unavailable("rank {} has been waited for longer than {} ms; in flight: {}", group.ranks[awaited],
-                       options_.longest_wait.count(), group.Describe());
+  if (now - group.begin > options_.longest_wait && awaited != BlockCall::kNone) {
+    const std::string late =
+        awaited == BlockCall::kAll ? "an all_reduce of the program" : fmt::format("rank {}", group.ranks[awaited]);
+    return Unavailable("{} has been waited for longer than {} ms; in flight: {}", late, options_.longest_wait.count(),
+                       group.Describe());
   }
   for (int position = 0; position < static_cast<int>(group.ranks.size()); ++position) {
     const int rank = group.ranks[position];
     if (rank == mesh_->rank()) continue;
     const Peer& peer = peers_[rank];
     if (peer.left) {
-      if (position != awaited) continue;
+      if (position != awaited && awaited != BlockCall::kAll) continue;
       return Unavailable("rank {} has left, but is waited for; in flight: {}", rank, group.Describe());
     }
     if (!peer.asked) {

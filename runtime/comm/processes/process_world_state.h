@@ -34,6 +34,7 @@ class ProcessWorldState {
 
   PeerMesh& mesh() { return *mesh_; }
   const PeerMemory& memory() const { return *memory_; }
+  const PeerChannel* channel() const { return options_.channel.get(); }
   FlightRecorder& recorder() { return recorder_; }
 
   // This rank's place in a group; kInvalidArgument: made already.
@@ -62,6 +63,7 @@ class ProcessWorldState {
   void EndOfConnection(int rank, const std::string& flaw);
   void End(int rank);
   void AwaitLastWords();
+  void EndProgramsCalls();
 
   void WatchCalls();
   absl::Status Examine(ProcessGroup& group, Clock::time_point now);

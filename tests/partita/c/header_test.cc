@@ -1,8 +1,10 @@
 // Uses partita.hpp as a program outside the tree: each of its calls, and what callbacks throw. Exit code 0: it holds.
+#include <chrono>
 #include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
 #include <deque>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <stdexcept>
@@ -149,6 +151,9 @@ struct Post {
   std::condition_variable changed;
   std::deque<std::string> letters[2];  // by the rank that receives
   bool closed = false;
+  std::map<std::string, std::string> store;
+  std::vector<float> inputs[2];  // of a sum, by rank
+  int added = 0, taken = 0;
 
   std::shared_ptr<const partita::Transport> Of(int rank) {
     auto transport = std::make_shared<partita::Transport>();
@@ -175,6 +180,44 @@ struct Post {
     };
     return transport;
   }
+
+  // Two ranks that find each other by a store, and add by themselves.
+  std::shared_ptr<const partita::Transport> StoreOf(int rank) {
+    auto transport = std::make_shared<partita::Transport>(*Of(rank));
+    transport->send = nullptr;
+    transport->receive = nullptr;
+    transport->barrier = [] { return true; };
+    transport->put = [this](const std::string& key, const std::string& value) {
+      const std::lock_guard<std::mutex> lock(mutex);
+      store[key] = value;
+      changed.notify_all();
+      return true;
+    };
+    transport->get = [this](const std::string& key, int64_t milliseconds) -> std::optional<std::string> {
+      std::unique_lock<std::mutex> lock(mutex);
+      const auto is_there = [&] { return store.count(key) > 0; };
+      if (!changed.wait_for(lock, std::chrono::milliseconds(milliseconds), is_there)) return std::nullopt;
+      return store[key];
+    };
+    transport->all_reduce = [this, rank](const partita::AllReduce& sum) { return Add(rank, sum); };
+    return transport;
+  }
+
+  bool Add(int rank, const partita::AllReduce& sum) {
+    if (sum.type != partita::Type::kF32 || sum.rank_count != 2) return false;
+    std::unique_lock<std::mutex> lock(mutex);
+    const auto* const input = static_cast<const float*>(sum.input);
+    inputs[rank].assign(input, input + sum.count);
+    const int mine = ++added;
+    changed.notify_all();
+    changed.wait(lock, [&] { return closed || added >= mine + mine % 2; });
+    if (closed) return false;
+    for (size_t i = 0; i < sum.count; ++i) static_cast<float*>(sum.output)[i] = inputs[0][i] + inputs[1][i];
+    ++taken;
+    changed.notify_all();
+    changed.wait(lock, [&] { return closed || taken >= mine + mine % 2; });
+    return !closed;
+  }
 };
 
 void OwnTransport() {
@@ -191,6 +234,18 @@ void OwnTransport() {
   }
   for (std::thread& rank : ranks) rank.join();
   EXPECT(losses[0] == expected && losses[1] == expected);
+
+  Post store;
+  ranks.clear();
+  for (int rank = 0; rank < 2; ++rank) {
+    ranks.emplace_back([&, rank] {
+      partita::Session session = Started("dp = 2", store.StoreOf(rank));
+      losses[rank] = TrainedThreeSteps(session);
+    });
+  }
+  for (std::thread& rank : ranks) rank.join();
+  EXPECT(losses[0] == expected && losses[1] == expected);
+  EXPECT(store.added >= 6 && store.letters[0].empty());
 }
 
 }  // namespace

@@ -209,6 +209,55 @@ TEST_F(CInterface, SizesOfStructsAreOfTheCallersVersion) {
             "batch[1] has a member that this version of the library, 0.2.0, does not know");
 }
 
+// A program whose header had no all_reduce, barrier, put and get: what is behind its struct is not read.
+TEST_F(CInterface, ATransportMayBeOfAnEarlierHeader) {
+  auto transport = Sized<partita_transport>();
+  transport.size = offsetof(partita_transport, all_reduce);
+  transport.rank = 1;
+  transport.ranks = 2;
+  transport.send = [](void*, int32_t, const void*, size_t) -> int32_t { return 0; };
+  transport.receive = [](void*, int32_t, void*, size_t) -> int32_t { return 0; };
+  transport.close = [](void*, int32_t) {};
+  transport.barrier = [](void*) -> int32_t { return 0; };
+  auto options = Sized<partita_session_options>();
+  options.settings = "dp = 2";
+  options.transport = &transport;
+  EXPECT_THAT(Of(partita_session_start(model_, &options, &session_)).message, HasSubstr("rank 0 does not come"));
+  transport.size = sizeof(transport);
+  EXPECT_THAT(Of(partita_session_start(model_, &options, &session_)).message,
+              HasSubstr("the program's barrier failed"));
+  transport.size = offsetof(partita_transport, user);
+  EXPECT_THAT(Of(partita_session_start(model_, &options, &session_)).message,
+              HasSubstr("the size of options->transport is 40; expected"));
+  EXPECT_EQ(session_, nullptr);
+}
+
+// The store of a program may give more than there is room for, or nothing.
+TEST_F(CInterface, ATransportMayBeAStoreAlone) {
+  auto transport = Sized<partita_transport>();
+  transport.rank = 1;
+  transport.ranks = 2;
+  transport.put = [](void*, const char*, const void*, size_t) -> int32_t { return 1; };
+  transport.get = [](void* user, const char* key, int64_t milliseconds, void*, size_t* bytes) -> int32_t {
+    EXPECT_STREQ(key, "partita/job/token");
+    EXPECT_EQ(milliseconds, 7000);
+    EXPECT_EQ(*bytes, 65536U);
+    *bytes = 65537;
+    return user == nullptr ? 0 : 1;
+  };
+  auto options = Sized<partita_session_options>();
+  options.settings = "dp = 2\njoin-timeout = 7";
+  options.transport = &transport;
+  for (void* user : {static_cast<void*>(nullptr), static_cast<void*>(&transport)}) {
+    transport.user = user;
+    EXPECT_THAT(Of(partita_session_start(model_, &options, &session_)).message,
+                HasSubstr("rank 0 does not come: the program's get of partita/job/token failed"));
+  }
+  transport.get = nullptr;
+  EXPECT_THAT(Of(partita_session_start(model_, &options, &session_)).message,
+              HasSubstr("expected send, receive and close, or put and get"));
+}
+
 TEST_F(CInterface, AWrongBatchIsAnErrorOfItsCallAlone) {
   ASSERT_EQ(Start("dp = 2").message, "");
   auto first = Sized<partita_step>(), step = Sized<partita_step>();
