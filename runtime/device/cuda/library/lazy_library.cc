@@ -39,13 +39,29 @@ std::vector<fs::path> Folders(const fs::path& folder) {
   return found;
 }
 
+void AddPackages(const fs::path& packages, const std::string& file, std::vector<std::string>& candidates) {
+  for (const fs::path& package : Folders(packages / "nvidia")) candidates.push_back((package / "lib" / file).string());
+}
+
+// Of a library that a wheel has brought: site-packages/partita/lib.
+void AddNeighbours(const fs::path& own_folder, const std::string& file, std::vector<std::string>& candidates) {
+  const fs::path packages = own_folder.parent_path().parent_path();
+  const std::string name = packages.filename().string();
+  if (name == "site-packages" || name == "dist-packages") AddPackages(packages, file, candidates);
+}
+
+std::string OwnFolder() {
+  Dl_info info;
+  if (dladdr(reinterpret_cast<const void*>(&OwnFolder), &info) == 0 || info.dli_fname == nullptr) return "";
+  std::error_code error;
+  return fs::absolute(info.dli_fname, error).parent_path().string();
+}
+
 void AddPythonEnvironment(const fs::path& root, const std::string& file, std::vector<std::string>& candidates) {
   for (const fs::path& version : Folders(root / "lib")) {
     if (version.filename().string().rfind("python3", 0) != 0) continue;
     for (const char* packages : {"site-packages", "dist-packages"}) {
-      for (const fs::path& package : Folders(version / packages / "nvidia")) {
-        candidates.push_back((package / "lib" / file).string());
-      }
+      AddPackages(version / packages, file, candidates);
     }
   }
 }
@@ -77,7 +93,7 @@ absl::StatusOr<void*> Open(const LibraryNames& names, const LibrarySearch& searc
 
 LibrarySearch ThisProcess() {
   std::error_code error;
-  return {std::getenv, fs::read_symlink("/proc/self/exe", error).parent_path().string()};
+  return {std::getenv, fs::read_symlink("/proc/self/exe", error).parent_path().string(), OwnFolder()};
 }
 
 std::vector<std::string> LibraryCandidates(const std::string& file, const LibrarySearch& search) {
@@ -85,6 +101,7 @@ std::vector<std::string> LibraryCandidates(const std::string& file, const Librar
   const auto in = [&](const fs::path& folder) { candidates.push_back((folder / file).string()); };
   for (const std::string& folder : SplitPath(search.variable("PARTITA_CUDA_LIBRARIES"))) in(folder);
   if (!search.program_folder.empty()) in(search.program_folder);
+  if (!search.own_folder.empty() && search.own_folder != search.program_folder) in(search.own_folder);
   candidates.push_back(file);
   const char* const home = search.variable("CUDA_HOME");
   for (const std::string& toolkit : {std::string(home == nullptr ? "" : home), std::string("/usr/local/cuda")}) {
@@ -92,6 +109,7 @@ std::vector<std::string> LibraryCandidates(const std::string& file, const Librar
     in(fs::path(toolkit) / "lib64");
     in(fs::path(toolkit) / "lib");
   }
+  AddNeighbours(search.own_folder, file, candidates);
   for (const char* variable : {"VIRTUAL_ENV", "CONDA_PREFIX"}) {
     const char* const root = search.variable(variable);
     if (root != nullptr) AddPythonEnvironment(root, file, candidates);

@@ -30,14 +30,16 @@ struct LibraryNames {
 struct LibrarySearch {
   std::function<const char*(const char*)> variable;  // getenv
   std::string program_folder;                        // where the binary lies
+  std::string own_folder = {};                       // where the library that has this code lies; may be the same
 };
 LibrarySearch ThisProcess();
 
 // The paths that are tried for `file`, in order:
 //   1. the folders in PARTITA_CUDA_LIBRARIES (separated by ':')
-//   2. beside the binary, then wherever the loader looks
+//   2. beside the binary and beside the library, then wherever the loader looks
 //   3. the toolkit: lib64 and lib of CUDA_HOME, then of /usr/local/cuda
-//   4. Python environments: nvidia/*/lib in the site-packages and dist-packages of VIRTUAL_ENV, CONDA_PREFIX and each
+//   4. nvidia/*/lib in the site-packages or dist-packages where the library lies, as a wheel has it
+//   5. Python environments: nvidia/*/lib in the site-packages and dist-packages of VIRTUAL_ENV, CONDA_PREFIX and each
 //      `python3` in PATH, before these of the `local` beside it: Debian's /usr/bin/python3 has /usr/local/lib, where
 //      its pip installs for all users
 std::vector<std::string> LibraryCandidates(const std::string& file, const LibrarySearch& search);

@@ -61,6 +61,20 @@ TEST_F(LazyLibraryTest, LooksInThisOrder) {
   EXPECT_EQ(LibraryCandidates("libnccl.so.2", Search()), expected);
 }
 
+// A wheel's library finds those that pip has installed beside it, whatever environment is active.
+TEST_F(LazyLibraryTest, AWheelFindsItsNeighbours) {
+  const fs::path packages =
+      Folder("other/lib/python3.12/site-packages/nvidia/cu13/lib").parent_path().parent_path().parent_path();
+  LibrarySearch search = Search();
+  search.own_folder = Folder("other/lib/python3.12/site-packages/partita/lib").string();
+  const std::vector<std::string> candidates = LibraryCandidates("libcublasLt.so.13", search);
+  EXPECT_EQ(candidates[1], search.own_folder + "/libcublasLt.so.13");
+  EXPECT_EQ(candidates.back(), (packages / "nvidia/cu13/lib/libcublasLt.so.13").string());
+  search.own_folder = Folder("other/lib/python3.12/elsewhere/partita/lib").string();
+  Folder("other/lib/python3.12/elsewhere/nvidia/cu13/lib");
+  EXPECT_EQ(LibraryCandidates("libcublasLt.so.13", search).back(), "/usr/local/cuda/lib/libcublasLt.so.13");
+}
+
 TEST_F(LazyLibraryTest, FillsAllSlots) {
   double (*cosine)(double) = nullptr;
   double (*root)(double) = nullptr;
