@@ -64,7 +64,7 @@ struct Classes {
     const auto found = places.find(name);
     if (found != places.end()) return found->second;
     return InvalidArgument("{}: found {}, which is no class of {}{}", where, Quoted(name), path,
-                           Suggestion(name, names));
+                           Printable(Suggestion(name, names), 400));
   }
 };
 

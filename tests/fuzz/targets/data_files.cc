@@ -1,7 +1,10 @@
 // Arrays and texts: what was read is as large as it says, and no word is outside of the vocabulary.
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 
 #include "runtime/data/arrays/array_file.h"
+#include "runtime/data/arrays/label_file.h"
 #include "runtime/data/arrays/npy.h"
 #include "runtime/data/byte_stream.h"
 #include "runtime/data/idx.h"
@@ -12,6 +15,8 @@
 
 namespace partita {
 namespace {
+
+namespace fs = std::filesystem;
 
 constexpr char kName[] = "input";
 
@@ -28,6 +33,27 @@ void CheckIds(const absl::StatusOr<std::vector<int32_t>>& ids, const Vocabulary&
   Promise(std::ranges::all_of(*ids, [&](int32_t id) { return id >= 0 && id < vocabulary.size(); }),
           "a word that is not in the vocabulary");
 }
+
+// The two files under the names by which a reader finds one beside the other.
+class LabelFolder {
+ public:
+  LabelFolder(const std::string& classes, const std::string& table) : path_(table + ".folder") {
+    fs::remove_all(path_);
+    fs::create_directory(path_);
+    fs::create_symlink(classes, path_ / "classes.txt");
+    fs::create_symlink(table, path_ / "table.csv");
+  }
+  LabelFolder(const LabelFolder&) = delete;
+  LabelFolder& operator=(const LabelFolder&) = delete;
+  ~LabelFolder() {
+    std::error_code error;
+    fs::remove_all(path_, error);
+  }
+  std::string table() const { return path_ / "table.csv"; }
+
+ private:
+  const fs::path path_;
+};
 
 const Vocabulary& SmallVocabulary() {
   static const auto& vocabulary =
@@ -51,6 +77,19 @@ void FeedNpz(const std::string& bytes) {
   if (!file.ok()) return PromiseRefusal(file.status());
   if ((*file)->keys().empty()) CheckArray((*file)->Read(""));
   for (const std::string& key : (*file)->keys()) CheckArray((*file)->Read(key));
+}
+
+// The classes, an empty line, and the table: two files.
+void FeedLabels(const std::string& bytes) {
+  const size_t end = std::min(bytes.find("\n\n"), bytes.size());
+  const std::string classes = AsFile(".classes", bytes.substr(0, end));
+  const std::string table = AsFile(".table", bytes.substr(std::min(end + 2, bytes.size())));
+  static const LabelFolder folder(classes, table);
+  const absl::StatusOr<Array> labels = ReadLabels(folder.table());
+  CheckArray(labels);
+  if (!labels.ok()) return;
+  Promise(labels->type == ElementType::kBool && labels->sizes.size() == 2, "labels that are no table of 0 and 1");
+  Promise(std::ranges::all_of(labels->bytes, [](uint8_t value) { return value <= 1; }), "a label beside 0 and 1");
 }
 
 void FeedWords(const std::string& bytes) {

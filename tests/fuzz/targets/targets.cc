@@ -22,6 +22,7 @@ constexpr FuzzTarget kTargets[] = {
     {"idx", FeedIdx, 10000},
     {"npy", FeedNpy, 10000},
     {"npz", FeedNpz, 4000},
+    {"labels", FeedLabels, 4000},
     {"words", FeedWords, 4000},
     {"ids", FeedIds, 4000},
     {"vocabulary", FeedVocabulary, 4000},

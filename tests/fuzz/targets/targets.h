@@ -41,6 +41,7 @@ void FeedResealedRecord(const std::string& bytes);
 void FeedIdx(const std::string& bytes);
 void FeedNpy(const std::string& bytes);
 void FeedNpz(const std::string& bytes);
+void FeedLabels(const std::string& bytes);
 void FeedWords(const std::string& bytes);
 void FeedIds(const std::string& bytes);
 void FeedVocabulary(const std::string& bytes);
