@@ -7,8 +7,9 @@ import os
 import shutil
 import tempfile
 import unittest
+from unittest import mock
 
-from tests.gpu.runner import main
+from tests.gpu.runner import machine, main
 
 GOOD = {"testsuites": [{"name": "S", "testsuite": [
     {"name": "a", "status": "RUN", "result": "COMPLETED"},
@@ -26,8 +27,12 @@ class BundleCase(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.bundle = folder.name
-        for name in ("bin", "tests", "lib", "models"):
+        for name in ("bin", "tests", "lib", "models", "machine"):
             os.mkdir(os.path.join(self.bundle, name))
+        self.program("machine/nvidia-smi", "echo GPU of a test")
+        tools = mock.patch.object(machine, "TOOL_FOLDERS", [os.path.join(self.bundle, "machine")])
+        tools.start()
+        self.addCleanup(tools.stop)
         for program in ("trainer", "benchmark"):
             self.program("bin/" + program, "exit 0")
         shutil.copy(os.path.join(os.path.dirname(__file__), "peer_python"), os.path.join(self.bundle, "bin"))

@@ -15,7 +15,7 @@ import unittest
 from unittest import mock
 
 from tests.gpu.bundle_case import GOOD, BundleCase
-from tests.gpu.runner import keep, lists, log, machine, main, program
+from tests.gpu.runner import google_tests, keep, lists, log, machine, main, program
 from tests.gpu.runner.check import Check
 
 LATE = 5  # seconds behind the end at which a run must have ended
@@ -202,6 +202,26 @@ class HostileProgramsTest(BundleCase):
                 self.assertEqual(self.machines(tool), machine.NO_GPU)
                 with mock.patch.object(machine, "ASK_THE_DRIVER", "print('NVIDIA H200, CUDA 13.0, 143771 MiB')"):
                     self.assertEqual(self.machines(tool), "NVIDIA H200, CUDA 13.0, 143771 MiB")
+
+    def test_without_a_gpu_a_run_ends_at_once(self):
+        """With a sentence, and what an earlier run found on a GPU stays. A driver that hangs is no missing GPU."""
+        self.make_test("a_test", cases=GOOD)
+        self.run_bundle()
+        path = os.path.join(self.bundle, "out", "results.json")
+        with open(path, "rb") as file:
+            before = file.read()
+        self.program("machine/nvidia-smi", "exit 9")
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
+            code = main.main(["--out=" + os.path.join(self.bundle, "out")], self.bundle)
+        says = machine.NO_GPU + "; nothing was run. --only=WORD runs a check all the same\n"
+        self.assertEqual((code, printed.getvalue()), (1, says))
+        with open(path, "rb") as file:
+            self.assertEqual(file.read(), before)
+        with mock.patch.object(machine, "SECONDS", 2), \
+                mock.patch.object(machine, "ASK_THE_DRIVER", "import time; time.sleep(1000)"), \
+                mock.patch.object(main.order, "checks", lambda session: google_tests.checks(session)):
+            _, line, results = self.run_bundle()
+        self.assertEqual((line, results["machine"]), ("1 passed, 0 failed", machine.HANGS))
 
     def test_a_check_that_needs_more_time_than_is_left_leaves_it_to_others(self):
         self.make_test("blocks_test", cases=GOOD)

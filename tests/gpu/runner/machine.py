@@ -3,7 +3,8 @@
 import shutil
 import sys
 
-NO_GPU = "no GPU: neither nvidia-smi nor the driver answers"
+NO_GPU = "no GPU: neither nvidia-smi nor the driver finds one"
+HANGS = "a GPU whose driver does not answer"
 SECONDS = 30  # a driver that hangs does not take the whole of a lease
 TOOL_FOLDERS = ["/usr/bin", "/usr/local/nvidia/bin", "/usr/local/bin"]  # where images have nvidia-smi
 QUERY = ["--query-gpu=name,driver_version,memory.total", "--format=csv,noheader"]
@@ -35,7 +36,7 @@ def ask(session):
         code, output, _ = session.call(command, SECONDS, "machine")
         if code == 0 and output.strip():
             return output.strip()
-    return NO_GPU
+    return HANGS if code is None else NO_GPU
 
 
 def versions(session):

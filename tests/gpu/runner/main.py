@@ -5,7 +5,8 @@ last.
 
     ./run [--seconds=N] [--out=DIR] [--only=WORD] [--skip=WORD]
 
-A check that was not run (a test that says it needs more than there is) counts as neither. DIR, by default the folder
+Where no GPU answers the run ends at once, unless --only names what to run all the same. A check that was not run (a
+test that says it needs more than there is) counts as neither. DIR, by default the folder
 `out` of the bundle, gets at most five files, each whole at every moment: results.json and table.txt after every check,
 log.txt with what the programs print, as they print it, plans.zip with the libraries' timed plans, and
 timeline.json.gz. With --seconds all ends within N seconds, whatever hangs: a check that the end cuts off counts with
@@ -125,6 +126,9 @@ def print_end(session, options, results):
 def begin(session, options):
     where = {"revision": machine.revision(session), "machine": machine.gpu(session),
              "versions": machine.versions(session)}
+    if where["machine"] == machine.NO_GPU and not options.only:
+        print(machine.NO_GPU + "; nothing was run. --only=WORD runs a check all the same", flush=True)
+        return None
     results = Results(session.out, where)
     print(f"on {where['machine']}", flush=True)
     if results.earlier and not options.only:
@@ -139,7 +143,8 @@ def main(arguments, bundle):
     try:
         session = Session(bundle, os.path.abspath(options.out), options.seconds)
         results = begin(session, options)
-        run_all(session, options, results)
+        if results is not None:
+            run_all(session, options, results)
     except TimeUp:
         print("the end came while the runner waited", flush=True)
     finally:
