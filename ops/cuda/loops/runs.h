@@ -1,8 +1,9 @@
-// Runs of neighbouring elements that a thread moves by one access to memory and computes on in Compute<T>. Two elements
-// of bf16 share a word, so they are compared, widened and rounded in pairs. For .cu files.
+// Runs of elements that a thread moves by accesses of at most 16 bytes and computes on in Compute<T>. Two elements of
+// bf16 share a word, so they are compared, widened and rounded in pairs. For .cu files.
 #ifndef PARTITA_OPS_CUDA_LOOPS_RUNS_H_
 #define PARTITA_OPS_CUDA_LOOPS_RUNS_H_
 
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
@@ -13,8 +14,12 @@
 
 namespace partita {
 
+// As many elements of a run as one access moves.
 template <typename T, int kWidth>
-struct alignas(kWidth * sizeof(T)) Run {
+inline constexpr int kAccessWidth = kWidth * sizeof(T) > 16 ? 16 / sizeof(T) : kWidth;
+
+template <typename T, int kWidth>
+struct alignas(kAccessWidth<T, kWidth> * sizeof(T)) Run {
   T at[kWidth];
 };
 
@@ -38,6 +43,36 @@ PARTITA_HOST_DEVICE RunWords<Bf16, kWidth> WordsOf(const Run<Bf16, kWidth>& run)
 template <int kWidth, typename T>
 PARTITA_HOST_DEVICE Run<T, kWidth> LoadRun(const T* from) {
   return *reinterpret_cast<const Run<T, kWidth>*>(from);
+}
+
+// Behind an address, in bytes: on a GPU two additions of a constant.
+template <typename T>
+PARTITA_HOST_DEVICE T* Behind(T* address, int64_t bytes) {
+  using Byte = std::conditional_t<std::is_const_v<T>, const char, char>;
+  return reinterpret_cast<T*>(reinterpret_cast<Byte*>(address) + bytes);
+}
+
+// Of a run that two accesses move: its halves lie `apart` bytes from each other.
+template <int kWidth, typename T>
+PARTITA_HOST_DEVICE Run<T, kWidth> LoadRun(const T* from, int64_t apart) {
+  constexpr int kAccess = kAccessWidth<T, kWidth>;
+  static_assert(kAccess == kWidth || 2 * kAccess == kWidth);
+  Run<T, kWidth> run;
+  for (int half = 0; half * kAccess < kWidth; ++half) {
+    const Run<T, kAccess> loaded = LoadRun<kAccess>(Behind(from, half * apart));
+    for (int k = 0; k < kAccess; ++k) run.at[half * kAccess + k] = loaded.at[k];
+  }
+  return run;
+}
+
+template <typename T, int kWidth>
+PARTITA_HOST_DEVICE void StoreRun(const Run<T, kWidth>& run, T* to, int64_t apart) {
+  constexpr int kAccess = kAccessWidth<T, kWidth>;
+  for (int half = 0; half * kAccess < kWidth; ++half) {
+    Run<T, kAccess> stored;
+    for (int k = 0; k < kAccess; ++k) stored.at[k] = run.at[half * kAccess + k];
+    *reinterpret_cast<Run<T, kAccess>*>(Behind(to, half * apart)) = stored;
+  }
 }
 
 template <typename T, int kWidth>
@@ -65,7 +100,7 @@ PARTITA_HOST_DEVICE inline uint32_t RoundedPair(float low, float high) {
 }
 
 template <typename T, int kWidth>
-PARTITA_HOST_DEVICE void StoreRounded(const Compute<T> (&from)[kWidth], T* to) {
+PARTITA_HOST_DEVICE Run<T, kWidth> Rounded(const Compute<T> (&from)[kWidth]) {
   Run<T, kWidth> run;
   if constexpr (kInPairs<T, kWidth>) {
     RunWords<T, kWidth> words;
@@ -74,7 +109,12 @@ PARTITA_HOST_DEVICE void StoreRounded(const Compute<T> (&from)[kWidth], T* to) {
   } else {
     for (int k = 0; k < kWidth; ++k) run.at[k] = static_cast<T>(from[k]);
   }
-  *reinterpret_cast<Run<T, kWidth>*>(to) = run;
+  return run;
+}
+
+template <typename T, int kWidth>
+PARTITA_HOST_DEVICE void StoreRounded(const Compute<T> (&from)[kWidth], T* to) {
+  *reinterpret_cast<Run<T, kWidth>*>(to) = Rounded<T>(from);
 }
 
 // All bits of each half of a word whose elements of bf16 are as `test` has them.
@@ -154,6 +194,34 @@ PARTITA_HOST_DEVICE void KeepLarger(const Run<T, kWidth>& values, Run<T, kWidth>
       if (Exceeds(static_cast<Compute<T>>(values.at[k]), static_cast<Compute<T>>(best.at[k]))) {
         best.at[k] = values.at[k];
       }
+    }
+  }
+}
+
+// Of two numbers the larger one, of a number and a NaN the number.
+PARTITA_HOST_DEVICE inline uint32_t LargerHalves(uint32_t a, uint32_t b) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  uint32_t larger;
+  asm("max.bf16x2 %0, %1, %2;" : "=r"(larger) : "r"(a), "r"(b));
+  return larger;
+#else
+  const uint32_t mask = HalvesThat([](float x, float y) { return x > y || y != y; }, a, b);
+  return (a & mask) | (b & ~mask);
+#endif
+}
+
+// largest = the larger one of both, in which a NaN counts for nothing; of zeros of both signs, either.
+template <typename T, int kWidth>
+PARTITA_HOST_DEVICE void KeepLargest(const Run<T, kWidth>& values, Run<T, kWidth>& largest) {
+  if constexpr (kInPairs<T, kWidth>) {
+    const auto x = WordsOf(values);
+    auto y = WordsOf(largest);
+    for (int k = 0; k < kWidth / 2; ++k) y.at[k] = LargerHalves(x.at[k], y.at[k]);
+    memcpy(&largest, y.at, sizeof largest);
+  } else {
+    for (int k = 0; k < kWidth; ++k) {
+      largest.at[k] =
+          static_cast<T>(std::fmax(static_cast<Compute<T>>(values.at[k]), static_cast<Compute<T>>(largest.at[k])));
     }
   }
 }

@@ -10,77 +10,123 @@
 namespace partita::launch {
 namespace {
 
-// What all bodies have: the images x and y, or their gradients, and the windows between them.
-template <typename Index, int kWidth>
+// As many channels of a thread: 16 bytes, or twice as many where an element is a word or more, since finding the
+// windows costs as much for one channel as for all.
+template <typename T>
+inline constexpr int kThreadWidth = sizeof(T) < 4 ? kPackWidth<T> : 2 * kPackWidth<T>;
+
+template <typename T, int kWidth>
+RunsOfPixel MakeRuns(int64_t channels) {
+  constexpr int kAccess = kAccessWidth<T, kWidth>;
+  return {channels, kAccess, kWidth / kAccess};
+}
+
+// What all bodies have: the images x and y, or their gradients, and the windows between them. A thread has kWidth
+// channels of a pixel.
+template <typename T, int kWidth, typename Index>
 struct Windows {
   PoolingAxis<Index> rows, columns;
   PixelRuns<Index> x, y;
+  int64_t apart;  // bytes from one run of the thread's channels to the other
 
   Windows(const Pooling& pool, int64_t x_pitch, int64_t y_pitch)
-      : rows(pool.images.h, pool.images.out_h, pool.window.kernel_h, pool.window.stride_h, pool.window.top),
-        columns(pool.images.w, pool.images.out_w, pool.window.kernel_w, pool.window.stride_w, pool.window.left),
-        x(pool.images.h, pool.images.w, pool.images.c, x_pitch, kWidth),
-        y(pool.images.out_h, pool.images.out_w, pool.images.c, y_pitch, kWidth) {}
+      : Windows(pool, MakeRuns<T, kWidth>(pool.images.c), x_pitch, y_pitch) {}
 
-  // f(address in `images`, which are x) for the window of a pixel of y.
-  template <typename T, typename F>
+  // f(channels, in `images`, which are x) for the window of a pixel of y.
+  template <typename F>
   PARTITA_HOST_DEVICE void ForWindow(const T* images, const PixelPlace<Index>& out, const F& f) const {
     const Walked<Index, T> walked[] = {{x, x.OriginOf(images, out)}};
     ForPixels(walked, rows.WindowOf(out.row), columns.WindowOf(out.column),
-              [&](const T* const(&at)[1], Index, Index) { f(at[0]); });
+              [&](const T* const(&at)[1], Index, Index) { f(Load(at[0])); });
   }
 
   // f(addresses in `outputs`, which have the pixels of y, row, column) for the windows that see a pixel of x.
-  template <int kImages, typename T, typename F>
+  template <int kImages, typename F>
   PARTITA_HOST_DEVICE void ForOutputsThatSee(const Walked<Index, T> (&outputs)[kImages], const PixelPlace<Index>& in,
                                              const F& f) const {
     ForPixels(outputs, rows.OutputsThatSee(in.row), columns.OutputsThatSee(in.column), f);
   }
+
+  PARTITA_HOST_DEVICE Run<T, kWidth> Load(const T* from) const { return LoadRun<kWidth>(from, apart); }
+
+ private:
+  Windows(const Pooling& pool, const RunsOfPixel& runs, int64_t x_pitch, int64_t y_pitch)
+      : rows(pool.images.h, pool.images.out_h, pool.window.kernel_h, pool.window.stride_h, pool.window.top),
+        columns(pool.images.w, pool.images.out_w, pool.window.kernel_w, pool.window.stride_w, pool.window.left),
+        x(pool.images.h, pool.images.w, runs, x_pitch),
+        y(pool.images.out_h, pool.images.out_w, runs, y_pitch),
+        apart(runs.apart * static_cast<int64_t>(sizeof(T))) {}
 };
+
+// sum += gradients where `values` equals `largest` and not `earlier`.
+template <typename T, int kWidth>
+PARTITA_HOST_DEVICE void AddWhere(const Run<T, kWidth>& values, const Run<T, kWidth>& largest,
+                                  const Run<T, kWidth>& earlier, const Run<T, kWidth>& gradients,
+                                  Compute<T> (&sum)[kWidth]) {
+  if constexpr (kInPairs<T, kWidth>) {
+    RunWords<T, kWidth> is = EqualElements(values, largest);
+    const RunWords<T, kWidth> again = EqualElements(values, earlier);
+    for (int k = 0; k < is.kCount; ++k) is.at[k] &= ~again.at[k];
+    Compute<T> selected[kWidth];
+    Widen(Selected(gradients, is), selected);
+    for (int k = 0; k < kWidth; ++k) sum[k] += selected[k];
+  } else {
+    for (int k = 0; k < kWidth; ++k) {
+      const auto value = static_cast<Compute<T>>(values.at[k]);
+      const bool is =
+          value == static_cast<Compute<T>>(largest.at[k]) && value != static_cast<Compute<T>>(earlier.at[k]);
+      sum[k] += is ? static_cast<Compute<T>>(gradients.at[k]) : 0;
+    }
+  }
+}
+
+template <typename T, int kWidth>
+PARTITA_HOST_DEVICE Run<T, kWidth> Filled(Compute<T> value) {
+  Run<T, kWidth> run;
+  for (T& element : run.at) element = static_cast<T>(value);
+  return run;
+}
 
 template <typename T, int kWidth, typename Index>
 struct MaxPoolBody {
   const T* x;
   T* y;
-  Windows<Index, kWidth> windows;
+  Windows<T, kWidth, Index> windows;
 
   PARTITA_HOST_DEVICE void operator()(int64_t index) const {
     const PixelPlace<Index> out = windows.y.PlaceOf(static_cast<Index>(index));
-    Run<T, kWidth> best;
-    for (T& value : best.at) value = static_cast<T>(-std::numeric_limits<Compute<T>>::infinity());
-    windows.ForWindow(x, out, [&](const T* at) { KeepLarger(LoadRun<kWidth>(at), best); });
-    *reinterpret_cast<Run<T, kWidth>*>(windows.y.AddressOf(y, out)) = best;
+    auto best = Filled<T, kWidth>(-std::numeric_limits<Compute<T>>::infinity());
+    windows.ForWindow(x, out, [&](const Run<T, kWidth>& values) { KeepLarger(values, best); });
+    StoreRun(best, windows.y.AddressOf(y, out), windows.apart);
   }
 };
 
-// A window's gradient goes to its first element that equals its maximum; to none of a NaN.
+// A window's gradient goes to its first element that equals its maximum; to none of a NaN. An element that does so is
+// the first one if the largest of the earlier ones, which is at most as large, does not equal it.
 template <typename T, int kWidth, typename Index>
 struct MaxPoolGradBody {
   const T *x, *y, *dy;
   T* dx;
-  Windows<Index, kWidth> windows;
+  Windows<T, kWidth, Index> windows;
   PixelRuns<Index> dy_runs, dx_runs;
 
   PARTITA_HOST_DEVICE void operator()(int64_t index) const {
     const PixelPlace<Index> in = windows.x.PlaceOf(static_cast<Index>(index));
-    const Run<T, kWidth> values = LoadRun<kWidth>(windows.x.AddressOf(x, in));
-    const Walked<Index, T> window[] = {{windows.x, windows.x.OriginOf(x, in)}};
+    const Walked<Index, T> images[] = {{windows.x, windows.x.OriginOf(x, in)}};
     const Walked<Index, T> outputs[] = {{windows.y, windows.y.OriginOf(y, in)}, {dy_runs, dy_runs.OriginOf(dy, in)}};
+    const Run<T, kWidth> values = windows.Load(windows.x.AddressOf(x, in));
     Compute<T> sum[kWidth] = {};
     windows.ForOutputsThatSee(outputs, in, [&](const T* const(&output)[2], Index row, Index column) {
-      RunWords<T, kWidth> is = EqualElements(values, LoadRun<kWidth>(output[0]));
-      const auto drop = [&](const T* const(&earlier)[1], Index, Index) {
-        const RunWords<T, kWidth> equal = EqualElements(values, LoadRun<kWidth>(earlier[0]));
-        for (int k = 0; k < is.kCount; ++k) is.at[k] &= ~equal.at[k];
-      };
+      auto earlier = Filled<T, kWidth>(std::numeric_limits<Compute<T>>::quiet_NaN());  // none
+      const auto keep = [&](const T* at) { KeepLargest(windows.Load(at), earlier); };
       const Span<Index> columns = windows.columns.WindowOf(column);
-      ForPixels(window, {windows.rows.WindowOf(row).begin, in.row}, columns, drop);
-      ForPixels(window, {in.row, in.row + 1}, {columns.begin, in.column}, drop);
-      Compute<T> gradients[kWidth];
-      Widen(Selected(LoadRun<kWidth>(output[1]), is), gradients);
-      for (int k = 0; k < kWidth; ++k) sum[k] += gradients[k];
+      ForPixels(images, {windows.rows.WindowOf(row).begin, in.row}, columns,
+                [&](const T* const(&at)[1], Index, Index) { keep(at[0]); });
+      ForPixels(images, {in.row, in.row + 1}, {columns.begin, in.column},
+                [&](const T* const(&at)[1], Index, Index) { keep(at[0]); });
+      AddWhere(values, windows.Load(output[0]), earlier, windows.Load(output[1]), sum);
     });
-    StoreRounded(sum, dx_runs.AddressOf(dx, in));
+    StoreRun(Rounded<T>(sum), dx_runs.AddressOf(dx, in), windows.apart);
   }
 };
 
@@ -96,22 +142,22 @@ struct AveragePoolBody {
   using A = Compute<T>;
   const T* x;
   T* y;
-  Windows<Index, kWidth> windows;
+  Windows<T, kWidth, Index> windows;
   A whole;  // the pixels of a window
   bool count_padding;
 
   PARTITA_HOST_DEVICE void operator()(int64_t index) const {
     const PixelPlace<Index> out = windows.y.PlaceOf(static_cast<Index>(index));
     A sum[kWidth] = {};
-    windows.ForWindow(x, out, [&](const T* at) {
+    windows.ForWindow(x, out, [&](const Run<T, kWidth>& run) {
       A values[kWidth];
-      Widen(LoadRun<kWidth>(at), values);
+      Widen(run, values);
       for (int k = 0; k < kWidth; ++k) sum[k] += values[k];
     });
     const A divisor =
         count_padding ? whole : PixelsOf<A>(windows.rows.WindowOf(out.row), windows.columns.WindowOf(out.column));
     for (A& value : sum) value /= divisor;
-    StoreRounded(sum, windows.y.AddressOf(y, out));
+    StoreRun(Rounded<T>(sum), windows.y.AddressOf(y, out), windows.apart);
   }
 };
 
@@ -122,7 +168,7 @@ struct AveragePoolGradBody {
   using A = Compute<T>;
   const T* dy;
   T* dx;
-  Windows<Index, kWidth> windows;
+  Windows<T, kWidth, Index> windows;
   A whole, inverse;  // the pixels of a window, and 1 over that
 
   PARTITA_HOST_DEVICE void operator()(int64_t index) const {
@@ -131,7 +177,7 @@ struct AveragePoolGradBody {
     const Walked<Index, T> outputs[] = {{windows.y, windows.y.OriginOf(dy, in)}};
     windows.ForOutputsThatSee(outputs, in, [&](const T* const(&output)[1], Index row, Index column) {
       A values[kWidth];
-      Widen(LoadRun<kWidth>(output[0]), values);
+      Widen(windows.Load(output[0]), values);
       const A divisor =
           kCountPadding ? whole : PixelsOf<A>(windows.rows.WindowOf(row), windows.columns.WindowOf(column));
       if (kCountPadding || divisor == whole) {
@@ -144,7 +190,7 @@ struct AveragePoolGradBody {
       sum[k] *= inverse;
       if (!kCountPadding) sum[k] += of_smaller[k];
     }
-    StoreRounded(sum, windows.x.AddressOf(dx, in));
+    StoreRun(Rounded<T>(sum), windows.x.AddressOf(dx, in), windows.apart);
   }
 };
 
@@ -153,7 +199,7 @@ struct GlobalAveragePoolGradBody {
   using A = Compute<T>;
   const T* dy;
   T* dx;
-  Divisor runs, pixels;  // of a pixel, a sample
+  DivisorOf<Index> runs, pixels;  // of a pixel, a sample
   int64_t channels;
   A divisor;
 
@@ -166,8 +212,8 @@ struct GlobalAveragePoolGradBody {
   }
 };
 
-int64_t InputElements(const Images& s) { return s.n * s.h * s.w * s.c; }
-int64_t OutputElements(const Images& s) { return s.n * s.out_h * s.out_w * s.c; }
+int64_t InputPixels(const Images& s) { return s.n * s.h * s.w; }
+int64_t OutputPixels(const Images& s) { return s.n * s.out_h * s.out_w; }
 
 constexpr int64_t kMostIndex = std::numeric_limits<int32_t>::max();
 
@@ -181,7 +227,7 @@ bool FitsInt32(const Pooling& pool, int64_t pitch, int width) {
     return pixels < kMost && kernel < kMost && stride < kMost && padding < kMost && padding > -kMost &&
            outputs < kMost / stride;
   };
-  return InputElements(s) / width < kMostIndex && OutputElements(s) / width < kMostIndex &&
+  return InputPixels(s) * s.c / width < kMostIndex && OutputPixels(s) * s.c / width < kMostIndex &&
          s.h * s.w * pitch < kMostIndex && s.out_h * s.out_w * pitch < kMostIndex &&
          fits(s.h, s.out_h, w.kernel_h, w.stride_h, w.top) && fits(s.w, s.out_w, w.kernel_w, w.stride_w, w.left);
 }
@@ -195,20 +241,26 @@ bool TakesRuns(int64_t channels, std::initializer_list<const void*> operands) {
 
 InImages Read(const OutImages& images) { return {images.address, images.pitch}; }
 
-// launch.operator()<Index, channels of a thread>(): 16 bytes of each operand if addresses and channels allow it, else
-// one channel; 32 bits if the sizes allow it.
+// launch.operator()<Index, channels of a thread>(): by accesses of 16 bytes if addresses and channels of all operands
+// allow it, else one channel; 32 bits if the sizes allow it.
 template <typename T, typename F>
 LaunchError WithRuns(const Pooling& pool, std::initializer_list<InImages> operands, const F& launch) {
-  constexpr int kWidth = kPackWidth<T>;
+  constexpr int kAccess = kPackWidth<T>;
   bool takes = true;
   int64_t widest = 0;
   for (const InImages& images : operands) {
-    takes = takes && TakesRuns<T>(pool.images.c, {images.address}) && images.pitch % kWidth == 0;
+    takes = takes && TakesRuns<T>(pool.images.c, {images.address}) && images.pitch % kAccess == 0;
     widest = Larger(widest, images.pitch);
   }
-  if (takes && FitsInt32(pool, widest, kWidth)) return launch.template operator()<int32_t, kWidth>();
+  if (takes && FitsInt32(pool, widest, kAccess)) return launch.template operator()<int32_t, kThreadWidth<T>>();
   return FitsInt32(pool, widest, 1) ? launch.template operator()<int32_t, 1>()
                                     : launch.template operator()<int64_t, 1>();
+}
+
+// body for each thread's channels of `pixels` pixels.
+template <typename T, int kWidth, typename Body>
+LaunchError ForRuns(int64_t pixels, int64_t channels, const Body& body, CudaQueue queue) {
+  return ForEach(pixels * MakeRuns<T, kWidth>(channels).threads, body, queue);
 }
 
 }  // namespace
@@ -216,9 +268,8 @@ LaunchError WithRuns(const Pooling& pool, std::initializer_list<InImages> operan
 LaunchError MaxPool(DType dtype, const Pooling& pool, InImages x, OutImages y, CudaQueue queue) {
   return WithFloating(dtype, [&]<typename T>() {
     return WithRuns<T>(pool, {x, Read(y)}, [&]<typename Index, int kWidth>() {
-      const MaxPoolBody<T, kWidth, Index> body{As<T>(x.address), As<T>(y.address),
-                                               Windows<Index, kWidth>(pool, x.pitch, y.pitch)};
-      return ForEach(OutputElements(pool.images) / kWidth, body, queue);
+      const MaxPoolBody<T, kWidth, Index> body{As<T>(x.address), As<T>(y.address), {pool, x.pitch, y.pitch}};
+      return ForRuns<T, kWidth>(OutputPixels(pool.images), pool.images.c, body, queue);
     });
   });
 }
@@ -227,15 +278,11 @@ LaunchError MaxPoolGrad(DType dtype, const Pooling& pool, InImages x, InImages y
                         CudaQueue queue) {
   return WithFloating(dtype, [&]<typename T>() {
     return WithRuns<T>(pool, {x, y, dy, Read(dx)}, [&]<typename Index, int kWidth>() {
-      const Windows<Index, kWidth> gradients(pool, dx.pitch, dy.pitch);
-      const MaxPoolGradBody<T, kWidth, Index> body{As<T>(x.address),
-                                                   As<T>(y.address),
-                                                   As<T>(dy.address),
-                                                   As<T>(dx.address),
-                                                   Windows<Index, kWidth>(pool, x.pitch, y.pitch),
-                                                   gradients.y,
+      const Windows<T, kWidth, Index> gradients(pool, dx.pitch, dy.pitch);
+      const MaxPoolGradBody<T, kWidth, Index> body{As<T>(x.address),  As<T>(y.address),         As<T>(dy.address),
+                                                   As<T>(dx.address), {pool, x.pitch, y.pitch}, gradients.y,
                                                    gradients.x};
-      return ForEach(InputElements(pool.images) / kWidth, body, queue);
+      return ForRuns<T, kWidth>(InputPixels(pool.images), pool.images.c, body, queue);
     });
   });
 }
@@ -244,10 +291,9 @@ LaunchError AveragePool(DType dtype, const Pooling& pool, InImages x, OutImages 
   return WithFloating(dtype, [&]<typename T>() {
     return WithRuns<T>(pool, {x, Read(y)}, [&]<typename Index, int kWidth>() {
       const auto whole = static_cast<Compute<T>>(pool.window.kernel_h * pool.window.kernel_w);
-      const AveragePoolBody<T, kWidth, Index> body{As<T>(x.address), As<T>(y.address),
-                                                   Windows<Index, kWidth>(pool, x.pitch, y.pitch), whole,
-                                                   pool.count_padding};
-      return ForEach(OutputElements(pool.images) / kWidth, body, queue);
+      const AveragePoolBody<T, kWidth, Index> body{
+          As<T>(x.address), As<T>(y.address), {pool, x.pitch, y.pitch}, whole, pool.count_padding};
+      return ForRuns<T, kWidth>(OutputPixels(pool.images), pool.images.c, body, queue);
     });
   });
 }
@@ -258,8 +304,8 @@ LaunchError AveragePoolGrad(DType dtype, const Pooling& pool, InImages dy, OutIm
       const auto launch = [&]<bool kCountPadding>() {
         const auto whole = static_cast<Compute<T>>(pool.window.kernel_h * pool.window.kernel_w);
         const AveragePoolGradBody<T, kWidth, Index, kCountPadding> body{
-            As<T>(dy.address), As<T>(dx.address), Windows<Index, kWidth>(pool, dx.pitch, dy.pitch), whole, 1 / whole};
-        return ForEach(InputElements(pool.images) / kWidth, body, queue);
+            As<T>(dy.address), As<T>(dx.address), {pool, dx.pitch, dy.pitch}, whole, 1 / whole};
+        return ForRuns<T, kWidth>(InputPixels(pool.images), pool.images.c, body, queue);
       };
       return pool.count_padding ? launch.template operator()<true>() : launch.template operator()<false>();
     });
@@ -270,9 +316,12 @@ LaunchError GlobalAveragePoolGrad(DType dtype, ChannelRows x, int64_t pixels, do
                                   CudaQueue queue) {
   return WithFloating(dtype, [&]<typename T>() {
     const auto launch = [&]<typename Index, int kWidth>() {
-      const GlobalAveragePoolGradBody<T, kWidth, Index> body{
-          As<T>(dy),       As<T>(dx),  Divisor(CeilDivide(x.channels, kWidth)),
-          Divisor(pixels), x.channels, static_cast<Compute<T>>(divisor)};
+      const GlobalAveragePoolGradBody<T, kWidth, Index> body{As<T>(dy),
+                                                             As<T>(dx),
+                                                             DivisorOf<Index>(CeilDivide(x.channels, kWidth)),
+                                                             DivisorOf<Index>(pixels),
+                                                             x.channels,
+                                                             static_cast<Compute<T>>(divisor)};
       return ForEach(x.elements() / kWidth, body, queue);
     };
     constexpr int kWidth = kPackWidth<T>;

@@ -22,7 +22,7 @@ struct Span {
 template <typename Index>
 struct PoolingAxis {
   Index pixels, outputs, kernel, padding, stride;
-  Divisor by_stride;
+  DivisorOf<Index> by_stride;
 
   PoolingAxis(int64_t size, int64_t output_size, int64_t kernel_size, int64_t stride_size, int64_t padding_size)
       : pixels(static_cast<Index>(size)),
@@ -47,6 +47,19 @@ struct PoolingAxis {
   }
 };
 
+// How threads share the channels of a pixel: each has `count` runs of them, which lie `apart` from each other. Two runs
+// lie half of the channels apart, so that neighbouring threads have neighbouring runs and a warp's accesses are to
+// whole lines of the cache; of an odd number of runs two threads have the one in the middle.
+struct RunsOfPixel {
+  int64_t threads, apart;
+  int width;
+
+  RunsOfPixel(int64_t channels, int width_of_run, int count)
+      : threads(CeilDivide(channels / width_of_run, count)),
+        apart(count == 1 ? 0 : channels / width_of_run / 2 * width_of_run),
+        width(width_of_run) {}
+};
+
 // A thread's pixel of x or y and the first of its channels.
 template <typename Index>
 struct PixelPlace {
@@ -56,19 +69,19 @@ struct PixelPlace {
 // Images [samples][rows][columns][channels]. Index holds all indices of runs, and all of elements within a sample.
 template <typename Index>
 struct PixelRuns {
-  Divisor runs, columns, rows;              // of a pixel, a row, a sample
+  DivisorOf<Index> runs, columns, rows;     // of a pixel (threads), a row, a sample
   Index pixel_step, row_step, sample_step;  // in elements
   int width;
 
   // `pitch`: elements from a pixel to the next.
-  PixelRuns(int64_t row_count, int64_t column_count, int64_t channels, int64_t pitch, int width_of_run)
-      : runs(channels / width_of_run),
+  PixelRuns(int64_t row_count, int64_t column_count, const RunsOfPixel& runs_of_pixel, int64_t pitch)
+      : runs(runs_of_pixel.threads),
         columns(column_count),
         rows(row_count),
         pixel_step(static_cast<Index>(pitch)),
         row_step(static_cast<Index>(column_count * pitch)),
         sample_step(static_cast<Index>(row_count * column_count * pitch)),
-        width(width_of_run) {}
+        width(runs_of_pixel.width) {}
 
   PARTITA_HOST_DEVICE PixelPlace<Index> PlaceOf(Index index) const {
     const auto run = runs(index);
@@ -98,25 +111,35 @@ struct Walked {
   const T* origin;
 };
 
-// f(addresses, row, column) for the pixels of a rectangle in row-major order, with an address in each of the images.
-// They keep addresses of their own, which costs fewer instructions than finding one image's from the other's indices.
+// f(addresses, column) for the pixels of a row from column `begin` to `end`, of which there is one; with an address in
+// each of the images. `first`: those of the row's pixel 0. The images keep addresses of their own, which costs fewer
+// instructions than finding one image's from the other's indices.
+template <int kImages, typename Index, typename T, typename F>
+PARTITA_HOST_DEVICE void ForColumns(const Walked<Index, T> (&walked)[kImages], const T* const (&first)[kImages],
+                                    const Span<Index>& columns, const F& f) {
+  const Index end = columns.end * walked[0].images.pixel_step;
+  Index column = columns.begin, at[kImages];
+  for (int k = 0; k < kImages; ++k) at[k] = columns.begin * walked[k].images.pixel_step;
+  PARTITA_NOT_UNROLLED do {
+    const T* addresses[kImages];
+    for (int k = 0; k < kImages; ++k) addresses[k] = first[k] + at[k];
+    f(addresses, column++);
+    for (int k = 0; k < kImages; ++k) at[k] += walked[k].images.pixel_step;
+  }
+  while (at[0] < end)
+    ;
+}
+
+// f(addresses, row, column) for the pixels of a rectangle in row-major order.
 template <int kImages, typename Index, typename T, typename F>
 PARTITA_HOST_DEVICE void ForPixels(const Walked<Index, T> (&walked)[kImages], const Span<Index>& rows,
                                    const Span<Index>& columns, const F& f) {
   if (rows.begin >= rows.end || columns.begin >= columns.end) return;
   const T* first[kImages];
   for (int k = 0; k < kImages; ++k) first[k] = walked[k].origin + rows.begin * walked[k].images.row_step;
-  const Index end = columns.end * walked[0].images.pixel_step;
   PARTITA_NOT_UNROLLED for (Index row = rows.begin;;) {
-    Index column = columns.begin, at[kImages];
-    for (int k = 0; k < kImages; ++k) at[k] = columns.begin * walked[k].images.pixel_step;
-    PARTITA_NOT_UNROLLED for (;;) {
-      const T* addresses[kImages];
-      for (int k = 0; k < kImages; ++k) addresses[k] = first[k] + at[k];
-      f(addresses, row, column++);
-      for (int k = 0; k < kImages; ++k) at[k] += walked[k].images.pixel_step;
-      if (at[0] >= end) break;
-    }
+    ForColumns(walked, first, columns,
+               [&](const T* const(&addresses)[kImages], Index column) { f(addresses, row, column); });
     for (int k = 0; k < kImages; ++k) first[k] += walked[k].images.row_step;
     if (++row >= rows.end) return;
   }

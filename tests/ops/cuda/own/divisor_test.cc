@@ -1,4 +1,4 @@
-// Divisor is the division of integers.
+// Divisor and NarrowDivisor are the division of integers.
 #include "ops/cuda/loops/divisor.h"
 
 #include <gtest/gtest.h>
@@ -33,11 +33,11 @@ TEST(Divisor, IsTheDivisionOfIntegers) {
   }
 }
 
-// With 32-bit dividends, around multiples too.
-TEST(Divisor, IsTheDivisionOfNarrowIntegers) {
+// Around multiples too, and by numbers that no dividend reaches.
+TEST(NarrowDivisor, IsTheDivisionOfIntegers) {
   constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
-  std::vector<int64_t> divisors = {1,  2,   3,    5,     7,      10,        24,        33,
-                                   49, 107, 1000, 65537, 100003, 999999937, kMost - 1, kMost};
+  std::vector<int64_t> divisors = {1,   2,    3,     5,      7,         10,        24,    33,        49,
+                                   107, 1000, 65537, 100003, 999999937, kMost - 1, kMost, kMost + 1, kEnd};
   for (int bits = 3; bits < 31; ++bits) {
     for (const int64_t beside : {-1, 0, 1}) divisors.push_back((int64_t{1} << bits) + beside);
   }
@@ -47,12 +47,17 @@ TEST(Divisor, IsTheDivisionOfNarrowIntegers) {
       for (const int64_t beside : {-1, 0, 1}) {
         const int64_t i = quotient * by + beside;
         if (i < 0 || i > kMost) continue;
-        const auto found = Divisor(by)(static_cast<int32_t>(i));
+        const auto found = NarrowDivisor(by)(static_cast<int32_t>(i));
         ASSERT_EQ(found.quotient, i / by) << i << " / " << by;
         ASSERT_EQ(found.rest, i % by) << i << " / " << by;
       }
     }
   }
+}
+
+// Sizes of tensors that hold nothing.
+TEST(NarrowDivisor, IsMadeOfAnySize) {
+  for (const int64_t by : {int64_t{0}, int64_t{1} << 40}) NarrowDivisor{by};
 }
 
 }  // namespace

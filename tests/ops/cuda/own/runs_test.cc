@@ -1,4 +1,5 @@
-// Runs of bf16, which are compared, widened and rounded in pairs, against one element after the other.
+// Runs of bf16, which are compared, widened and rounded in pairs, against one element after the other; runs of two
+// accesses.
 #include "ops/cuda/loops/runs.h"
 
 #include <gtest/gtest.h>
@@ -9,7 +10,9 @@
 namespace partita {
 namespace {
 
-using Pair = Run<Bf16, 2>;  // within a test, Run is a function of it
+// Within a test, Run is a function of it.
+using Pair = Run<Bf16, 2>;
+using Single = Run<float, 1>;
 
 // Of every sign and kind: zeros, the smallest and largest numbers, infinities, NaN that signal and that do not.
 std::vector<uint16_t> Bits() {
@@ -33,6 +36,8 @@ void ForPairs(const F& f) {
 
 float Wide(Bf16 x) { return static_cast<float>(x); }
 
+bool IsSignalling(Bf16 x) { return Wide(x) != Wide(x) && (x.bits() & 0x40) == 0; }
+
 TEST(Runs, AreEqualWhereTheirNumbersAre) {
   ForPairs([](const Pair& a, const Pair& b) {
     const uint32_t mask = EqualElements(a, b).at[0];
@@ -54,6 +59,43 @@ TEST(Runs, KeepTheFirstOfTheLargestAndTheLastNaN) {
       EXPECT_EQ(best.at[k].bits(), (taken ? values : before).at[k].bits());
     }
   });
+}
+
+// In pairs of bf16, and one by one; there the C library takes a signalling NaN for the largest.
+TEST(Runs, KeepTheLargestNumber) {
+  ForPairs([](const Pair& values, const Pair& before) {
+    Pair largest = before;
+    KeepLargest(values, largest);
+    for (int k = 0; k < 2; ++k) {
+      const float x = Wide(values.at[k]), y = Wide(before.at[k]);
+      const auto expect_larger = [&](float found) {
+        if (x != x && y != y) {
+          EXPECT_TRUE(found != found);
+        } else {
+          EXPECT_EQ(found, x > y || y != y ? x : y);
+        }
+      };
+      expect_larger(Wide(largest.at[k]));
+      if (IsSignalling(values.at[k]) || IsSignalling(before.at[k])) continue;
+      Single wide{{y}};
+      KeepLargest(Single{{x}}, wide);
+      expect_larger(wide.at[0]);
+    }
+  });
+}
+
+TEST(Runs, OfTwoAccessesLieApart) {
+  const std::vector<float> from = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
+  alignas(16) float memory[12];
+  std::memcpy(memory, from.data(), sizeof memory);
+  for (const int apart : {4, 8}) {  // elements
+    const int64_t bytes = apart * static_cast<int64_t>(sizeof(float));
+    const auto run = LoadRun<8>(memory, bytes);
+    for (int k = 0; k < 8; ++k) EXPECT_EQ(run.at[k], from[k < 4 ? k : k - 4 + apart]);
+    alignas(16) float stored[12] = {};
+    StoreRun(run, stored, bytes);
+    for (int k = 0; k < 12; ++k) EXPECT_EQ(stored[k], k < 4 || (k >= apart && k < apart + 4) ? from[k] : 0);
+  }
 }
 
 TEST(Runs, AreWidenedAndRoundedAsTheirElements) {
