@@ -203,7 +203,9 @@ def unet_names(module):
 
 
 class PackageNetwork(nn.Module):
-    drawn = {}
+    """`names`: the OurNames of `module`. A network says of its training in `training_of` what AdamWTraining takes."""
+
+    drawn = {}  # values that ours draws and `loss` takes: none
     tables = ()  # parameters whose gradients are rows, by our names
     # Gradients that are 0 but for rounding, from which Adam makes steps of the rate's size: a softmax does not see what
     # all of its scores have in common.
@@ -221,8 +223,10 @@ class PackageNetwork(nn.Module):
             yield ours, tensor, True, view
 
     def recipe(self, batch, rate=1.0, clip_norm=None):
-        training = {"clip_norm": 0.0, "decay": 0.0, "betas": (0.9, 0.999), "decays": lambda name: True, **self.training_of(batch)}
-        training["clip_norm"] = training["clip_norm"] if clip_norm is None else clip_norm
+        training = {"clip_norm": 0.0, "decay": 0.0, "betas": (0.9, 0.999), "decays": lambda name: True,
+                    **self.training_of(batch)}
+        if clip_norm is not None:
+            training["clip_norm"] = clip_norm
         return AdamWTraining(self, rate * training.pop("rate"), **training)
 
 
@@ -276,6 +280,7 @@ class SwinTiny(OfImages):
 
 
 class OfPixels(OfImages):
+    """The U-Net, which gives each pixel a class."""
     DEFAULTS = {"image_size": 256, "classes": 2, "width": 64, "halvings": 4, "smoothing": 0.0}
 
     def __init__(self, settings):
@@ -307,7 +312,7 @@ class OfPixels(OfImages):
 
 
 class Bert(PackageNetwork):
-    """Which words a quarter and more of the places do not count of are masked, its loss says; here they are random."""
+    """A masked language model. About a quarter of the places do not count in the loss, as in our random batches."""
     DEFAULTS = {"vocabulary": 30_522, "length": 128, "hidden": 768, "layers": 12, "heads": 12, "dropout": 0.1}
 
     def __init__(self, settings):
