@@ -32,6 +32,9 @@ class LayerFinder {
     FindWanted();
     for (const Node& node : graph().nodes()) rules_.push_back(RulesOf(graph(), node));
     for (NodeId id = 0; id < static_cast<NodeId>(found_.graph.nodes().size()); ++id) {
+      pieces_[UserNameOf(graph().name(id))].push_back(id);
+    }
+    for (NodeId id = 0; id < static_cast<NodeId>(found_.graph.nodes().size()); ++id) {
       const Node& node = graph().node(id);
       if (!node.op->is_state() && node.op->role != Role::kConstant) Add(id);
     }
@@ -86,7 +89,18 @@ class LayerFinder {
       joins = (layer == latest && joins) || Joins(rules, piece, i, found_.layers[layer]);
       latest = layer;
     }
-    return joins ? latest : -1;
+    return joins && latest == LatestReadByPieces(UserNameOf(graph().name(id))) ? latest : -1;
+  }
+
+  // The pieces of a user's node are of one layer, which must not stand before what a later piece reads.
+  int LatestReadByPieces(const std::string& user) const {
+    int latest = -1;
+    for (const NodeId piece : pieces_.at(user)) {
+      for (const ValueId input : graph().node(piece).inputs) {
+        if (input != kNoValue) latest = std::max(latest, found_.layer_of_node[graph().value(input).producer]);
+      }
+    }
+    return latest;
   }
 
   // A product can be split by what it contracts and by its outputs' channels, even behind a layer that has no such
@@ -166,7 +180,8 @@ class LayerFinder {
   }
 
   LayerGraph found_;
-  std::vector<std::vector<Rule>> rules_;  // by node
+  std::vector<std::vector<Rule>> rules_;               // by node
+  std::map<std::string, std::vector<NodeId>> pieces_;  // by the name of the user's node
 };
 
 }  // namespace
