@@ -45,7 +45,13 @@ constexpr char kHybrid[] = "tools/models/examples/mini_inception_2x2.pbtxt";
 constexpr char kFaultScript[] = "tools/faults/run.py";
 constexpr char kChaosScript[] = "tools/faults/chaos.py";
 constexpr char kTrainer[] = "tools/trainer";
-constexpr char kGpt2Plans[] = "tools/models/examples/gpt2";
+// Of `benchmark plans`: a model, and the folder of its strategies by hand.
+constexpr struct {
+  const char* model;
+  const char* strategies;
+} kPlannedModels[] = {{"gpt2", "tools/models/examples/gpt2"},
+                      {"bert-base", "tools/models/examples/bert_base"},
+                      {"vit-b-16", "tools/models/examples/vit_b_16"}};
 constexpr char kExamples[] = "tools/models/examples/";
 constexpr char kPeerScript[] = "tools/peer/train.py";
 constexpr char kDecodePeerScript[] = "tools/peer/decode.py";
@@ -251,11 +257,20 @@ absl::StatusOr<int> RunSearch(const ContextOf<BenchmarkSpec>& context) {
 
 absl::StatusOr<int> RunPlans(const ContextOf<BenchmarkSpec>& context) {
   const BenchmarkSpec& spec = context.spec;
+  const auto planned = spec.has_model() ? std::ranges::find(kPlannedModels, spec.model(),
+                                                            [](const auto& one) { return std::string(one.model); })
+                                        : std::begin(kPlannedModels);
   FoundPlansOptions options;
+  MeasuredModel sizes = MeasuredModelOf(planned->model);
+  if (sizes.name == "gpt2") sizes.length = 1024;
+  options.make = [sizes](int64_t batch) mutable {
+    sizes.batch = batch;
+    return MakeMeasuredModel(sizes);
+  };
   if (spec.has_ranks()) options.ranks = {static_cast<int>(spec.ranks())};
-  if (spec.has_batch()) options.model.batch = spec.batch();
+  if (spec.has_batch()) options.batch = spec.batch();
   options.mix_precision = spec.precision() == "bf16";
-  ASSIGN_OR_RETURN(options.examples, BuiltFile(kGpt2Plans));
+  ASSIGN_OR_RETURN(options.examples, BuiltFile(planned->strategies));
   ASSIGN_OR_RETURN(const std::vector<FoundPlansRow> rows, FindPlans(options));
   context.out << (spec.format() == "json" ? ToJson(rows) : ToText(rows));
   return kExitFinished;
@@ -285,6 +300,11 @@ absl::StatusOr<int> RunLibrary(const ContextOf<BenchmarkSpec>& context) {
 std::vector<std::string> ModelsOf(const std::string& command) {
   if (command == "train" || command == "library") return {"mini-inception", "lenet5", "mlp"};
   if (command == "oracle") return OracleModelNames();
+  if (command == "plans") {
+    std::vector<std::string> names;
+    for (const auto& planned : kPlannedModels) names.emplace_back(planned.model);
+    return names;
+  }
   return command == "models" || command == "loop" ? MeasuredModelNames() : ModelNames();
 }
 
@@ -324,7 +344,7 @@ int main(int argc, char** argv) {
            Runs<BenchmarkSpec>(RunOracle)},
           {"search", "measure each strategy search by layers and ranks, and the share of building its tables", "",
            Runs<BenchmarkSpec>(RunSearch)},
-          {"plans", "compare plans that searches find for GPT-2 on shipped clusters with plans by hand", "",
+          {"plans", "compare plans that searches find for a transformer on shipped clusters with plans by hand", "",
            Runs<BenchmarkSpec>(RunPlans)},
           {"simulate", "measure simulating a step of up to 4,096 ranks", "", Runs<BenchmarkSpec>(RunSimulate)},
           {"train", "measure training throughput, alone and compared with another framework", "",

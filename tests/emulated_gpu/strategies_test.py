@@ -83,6 +83,16 @@ class StrategiesTest(EmulatedCase):
                            "--layers=2")
         self.each(graph, "gpt2", least=4)
 
+    def test_bert_base(self):
+        graph = self.build("bert-base", "--batch=4", "--length=8", "--vocabulary=32", "--hidden=24", "--heads=4",
+                           "--layers=2")
+        self.each(graph, "bert_base", least=3)
+
+    def test_vit_b_16(self):
+        graph = self.build("vit-b-16", "--batch=4", "--image-size=24", "--patch=8", "--hidden=24", "--heads=4",
+                           "--layers=2", "--classes=5")
+        self.each(graph, "vit_b_16", least=3)
+
 
 if __name__ == "__main__":
     unittest.main()

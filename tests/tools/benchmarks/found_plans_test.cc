@@ -4,6 +4,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "ops/registry.h"
+#include "tools/models/transformers/gpt2.h"
+
 namespace partita {
 namespace {
 
@@ -11,7 +14,12 @@ TEST(FoundPlans, AreNoSlowerThanThoseByHand) {
   FoundPlansOptions options;
   options.clusters = {"dgx1_v100", "gb200_nvl72"};
   options.ranks = {2, 4, 16};  // a DGX-1 has 8 devices
-  options.model = {.batch = 4, .length = 64, .positions = 64, .words = 1001, .width = 128, .heads = 4, .layers = 2};
+  options.batch = 4;
+  options.make = [](int64_t batch) {
+    Gpt2Options sizes{
+        .batch = batch, .length = 64, .positions = 64, .words = 1001, .width = 128, .heads = 4, .layers = 2};
+    return MakeGpt2(sizes, Ops());
+  };
   options.examples = "tools/models/examples/gpt2";
   const auto rows = FindPlans(options);
   ASSERT_TRUE(rows.ok()) << rows.status();

@@ -23,12 +23,11 @@ namespace partita {
 namespace {
 
 struct Examples {
-  Strategy data, tensor, sequence, both;
+  Strategy tensor, sequence, both;
 };
 
 absl::StatusOr<Examples> ReadExamples(const std::string& folder) {
   Examples examples;
-  ASSIGN_OR_RETURN(examples.data, LoadStrategy(folder + "/data.pbtxt"));
   ASSIGN_OR_RETURN(examples.tensor, LoadStrategy(folder + "/tensor.pbtxt"));
   ASSIGN_OR_RETURN(examples.sequence, LoadStrategy(folder + "/sequence.pbtxt"));
   ASSIGN_OR_RETURN(examples.both, LoadStrategy(folder + "/2x2.pbtxt"));
@@ -45,7 +44,8 @@ class Comparison {
   absl::Status Run(const Examples& examples) {
     RETURN_IF_ERROR(Search());
     const int ranks = row_.ranks;
-    RETURN_IF_ERROR(Add("data", examples.data, {ranks}));
+    ASSIGN_OR_RETURN(const Strategy data, DataModelStrategy(model_.graph, ranks, 1));
+    RETURN_IF_ERROR(Add("data", data, {ranks, 1}));
     RETURN_IF_ERROR(Add("tensor", examples.tensor, {ranks}));
     RETURN_IF_ERROR(Add("sequence", examples.sequence, {ranks}));
     RETURN_IF_ERROR(AddBoth(examples.both));
@@ -111,9 +111,7 @@ class Comparison {
 
 absl::Status Fill(const FoundPlansOptions& options, const Examples& examples, FoundPlansRow& row) {
   const Cluster& cluster = ShippedClusters().at(row.cluster);
-  Gpt2Options sizes = options.model;
-  sizes.batch = row.batch;
-  ASSIGN_OR_RETURN(Model model, MakeGpt2(sizes, Ops()));
+  ASSIGN_OR_RETURN(Model model, options.make(row.batch));
   model.learning_rate.steps = 1;
   SessionOptions session;
   session.speed = SpeedOf(cluster, row.ranks);
@@ -144,7 +142,7 @@ absl::StatusOr<std::vector<FoundPlansRow>> FindPlans(const FoundPlansOptions& op
     const auto devices = static_cast<int>(ShippedClusters().at(name).devices.size());
     for (const int ranks : options.ranks) {
       if (ranks > devices) continue;
-      FoundPlansRow row{name, ranks, std::max<int64_t>(options.model.batch, ranks), {}, {}, 0, 0, {}};
+      FoundPlansRow row{name, ranks, std::max<int64_t>(options.batch, ranks), {}, {}, 0, 0, {}};
       const absl::Status filled = Fill(options, examples, row);
       if (!filled.ok()) return WithContext(fmt::format("{}, {} ranks", name, ranks), filled);
       rows.push_back(std::move(row));

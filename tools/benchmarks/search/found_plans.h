@@ -1,13 +1,15 @@
-// What searches find beside what is written by hand: steps of GPT-2 as predicted on shipped clusters. Nothing is timed.
+// What searches find beside what is written by hand: steps of a transformer as predicted on shipped clusters. No step
+// is timed.
 #ifndef PARTITA_TOOLS_BENCHMARKS_SEARCH_FOUND_PLANS_H_
 #define PARTITA_TOOLS_BENCHMARKS_SEARCH_FOUND_PLANS_H_
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "tools/models/transformers/gpt2.h"
+#include "graph/ir/model.h"
 
 namespace partita {
 
@@ -15,9 +17,10 @@ struct FoundPlansOptions {
   std::vector<std::string> clusters{"dgx1_v100", "dgx_a100", "nodes_100gbe", "hgx_h100",
                                     "hgx_h200",  "dgx_b200", "gb200_nvl72"};
   std::vector<int> ranks{2, 8, 64};  // of a cluster those that it has
-  Gpt2Options model{.batch = 8};     // the batch is that, but at least one sequence a rank
-  bool mix_precision = false;        // bf16 on f32 weights
-  std::string examples;              // the folder of data, tensor, sequence and 2x2 (.pbtxt)
+  std::function<absl::StatusOr<Model>(int64_t batch)> make;
+  int64_t batch = 8;           // but at least one sequence a rank
+  bool mix_precision = false;  // bf16 on f32 weights
+  std::string examples;        // the folder of tensor, sequence and 2x2 (.pbtxt)
 };
 
 // A strategy for any number of ranks; `ms` is 0 where it does not fit the memory, or does not split so far.
@@ -33,7 +36,7 @@ struct FoundPlansRow {
   std::string search, plan;  // what all searches together choose; empty: nothing fits
   double ms = 0;
   double seconds = 0;                    // that the searches took, processor time
-  std::vector<HandWrittenPlan> by_hand;  // data, tensor, sequence, the fastest of both data and tensor, --mp
+  std::vector<HandWrittenPlan> by_hand;  // --dp, tensor, sequence, the fastest of both data and tensor, --mp
 
   // The fastest by hand; 0: none fits.
   double LeastByHand() const;
