@@ -98,8 +98,13 @@ absl::StatusOr<Program> ProgramOf(const RunSpec& spec, const RunPlan& plan, cons
   const bool predicts_only = !use.trains && !use.predictions.empty();
   options.entries = !predicts_only;
   ASSIGN_OR_RETURN(Program program, MakeProgramOf(spec, plan.model, plan.chosen.strategy, options));
-  if (!predicts_only) return program;
-  return OnlyEntries(std::move(program), {kPredictEntry});
+  if (predicts_only) return OnlyEntries(std::move(program), {kPredictEntry});
+  if (use.trains) return program;
+  std::vector<std::string> evaluations;
+  for (const EntryPoint& entry : program.entries) {
+    if (IsUse(entry.name, kEvaluateEntry)) evaluations.push_back(entry.name);
+  }
+  return OnlyEntries(std::move(program), evaluations);
 }
 
 absl::StatusOr<std::unique_ptr<Session>> StartSession(const RunSpec& spec, const RunPlan& plan,

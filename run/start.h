@@ -53,7 +53,7 @@ struct ProgramUse {
   GivenForms given = {};                      // the forms of the data
   std::vector<std::string> predictions = {};  // values of the graph, by name
   std::vector<std::string> evaluated = {};    // values with a row for each sample that evaluation also reports
-  bool trains = true;                         // false: the program only computes the predictions, if there are any
+  bool trains = true;                         // false: the program only predicts, or without predictions evaluates
   bool votes = true;                          // processes of a job vote in its steps whether to stop
   // ProgramOptions::after_pass.
   std::function<void(const std::string& pass, const std::string& entry, const Graph& graph)> after_pass = {};

@@ -50,7 +50,8 @@ absl::StatusOr<int> RunEvaluate(const ContextOf<RunSpec>& context) {
   if (beginning) RETURN_IF_ERROR(CheckImages(*beginning, data));
   std::vector<std::string> classified;
   if (classifier) classified = {classifier->logits, classifier->labels};
-  ASSIGN_OR_RETURN(Program program, ProgramOf(spec, plan, {.given = GivenFormsOf(data), .evaluated = classified}));
+  ASSIGN_OR_RETURN(Program program,
+                   ProgramOf(spec, plan, {.given = GivenFormsOf(data), .evaluated = classified, .trains = false}));
   ASSIGN_OR_RETURN(const SetResults results, SetResultsOf(model));
   RETURN_IF_ERROR(CheckLastBatch(*program.Find(kEvaluateEntry), results, *data.test));
   ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,

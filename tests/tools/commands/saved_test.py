@@ -117,6 +117,16 @@ class SavedTest(TrainerCase):
         self.assertAlmostEqual(evaluated["test_loss"], trained["test_loss"], places=5)
         self.assertEqual(json.loads(self.call(*command, "--format=json").stdout)["test_loss"], evaluated["test_loss"])
 
+    def test_evaluation_needs_no_memory_of_training(self):
+        """Neither the optimizer's values nor gradients, so what trains on several ranks is evaluated on one."""
+        planned = {}
+        for command in (["train", "--steps=2", "--optimizer=adamw", "--learning-rate=1e-3", "--save=s.safetensors"],
+                        ["evaluate", "--load=s.safetensors"]):
+            self.call(*command, "--mock-data", "--batch=8", "--report=r.json", MLP)
+            with open(self.path("r.json")) as file:
+                planned[command[0]] = json.load(file)["memory"][0]["planned_bytes"]
+        self.assertLess(planned["evaluate"], planned["train"] / 3)
+
     def test_a_graph_without_accuracy_reports_none(self):
         graph = self.changed(MLP, r'nodes \{ name: "accuracy".*\n|metrics: "accuracy"\n', "")
         done = self.train("--save=s.safetensors", "--report=r.json", graph)
