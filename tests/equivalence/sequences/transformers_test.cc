@@ -63,29 +63,29 @@ Batch BatchOfVit(int step) {
           {"labels", SmallLabels(kBatch, kClasses, step)}};
 }
 
-absl::StatusOr<Model> SmallGpt2(double dropout_rate) {
-  Gpt2Options options{.batch = kBatch, .length = kPlaces, .positions = kPlaces, .words = kWords, .width = 12};
-  options.heads = 4;
-  options.layers = 2;
-  options.dropout_rate = dropout_rate;
-  return MakeGpt2(options, Ops());
-}
-
-absl::StatusOr<Model> SmallBert(double dropout_rate) {
-  BertOptions options{.batch = kBatch, .length = kPlaces, .positions = kPlaces, .words = kWords, .width = 12};
-  options.heads = 4;
-  options.layers = 2;
-  options.dropout_rate = dropout_rate;
-  return MakeBert(options, Ops());
-}
-
-absl::StatusOr<Model> SmallVit(double dropout_rate) {
-  VitOptions options{.batch = kBatch, .image_size = kImage, .image_channels = kChannels, .patch = kPatch};
-  options.classes = kClasses;
+template <typename Options>
+void SetSizes(double dropout_rate, Options& options) {
+  options.batch = kBatch;
   options.width = 12;
   options.heads = 4;
   options.layers = 2;
   options.dropout_rate = dropout_rate;
+}
+
+template <typename Options>
+Options OfWords(double dropout_rate) {
+  Options options{.length = kPlaces, .positions = kPlaces, .words = kWords};
+  SetSizes(dropout_rate, options);
+  return options;
+}
+
+absl::StatusOr<Model> SmallGpt2(double dropout_rate) { return MakeGpt2(OfWords<Gpt2Options>(dropout_rate), Ops()); }
+
+absl::StatusOr<Model> SmallBert(double dropout_rate) { return MakeBert(OfWords<BertOptions>(dropout_rate), Ops()); }
+
+absl::StatusOr<Model> SmallVit(double dropout_rate) {
+  VitOptions options{.image_size = kImage, .image_channels = kChannels, .patch = kPatch, .classes = kClasses};
+  SetSizes(dropout_rate, options);
   return MakeVit(options, Ops());
 }
 
